@@ -1,0 +1,35 @@
+/* Descriptors: full reads and writes, sealed memfds, socket pairs. All close-on-exec. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cua/err.h"
+
+/* Writes everything, over short writes and EINTR. 0 or -errno. */
+int fd_write_all(int fd, const void *data, size_t len) CUA_CHECK;
+
+/* Reads until len bytes or end of file. Bytes read, or -errno. */
+ssize_t fd_read_all(int fd, void *ret_data, size_t len) CUA_CHECK;
+
+/* A memfd with a copy of the bytes, sealed against shrinking, growing and writing; the caller
+ * closes it. Negative cua_code on failure. */
+int fd_memfd_sealed(const void *data, size_t len, struct cua_err *err) CUA_CHECK;
+
+/* A memfd of this size mapped shared and writable, sealed against shrinking, growing and further
+ * sealing only: for X's MIT-SHM. The caller unmaps *ret_map and closes the fd. */
+int fd_memfd_mapped(size_t size, void **ret_map, struct cua_err *err) CUA_CHECK;
+
+/* Maps a peer's memfd for reading after checking that it is fully sealed (SHRINK, GROW, WRITE) and
+ * has exactly this size; otherwise the peer could cut it off under the reader. The caller unmaps. */
+int fd_map_sealed(int fd, size_t size, const void **ret_map, struct cua_err *err) CUA_CHECK;
+
+/* A SOCK_SEQPACKET pair, non-blocking. 0 or negative cua_code. */
+int fd_seqpacket_pair(int ret_pair[2], struct cua_err *err) CUA_CHECK;
+
+/* Sets or clears O_NONBLOCK. 0 or -errno. */
+int fd_set_nonblock(int fd, int on) CUA_CHECK;
+
+/* Replaces the file's content as a whole: temporary name in the same directory, fsync, rename. */
+int fd_replace_file(int dirfd, const char *name, const void *data, size_t len, mode_t mode,
+	struct cua_err *err) CUA_CHECK;

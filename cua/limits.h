@@ -1,0 +1,60 @@
+/* Every hard limit of the project in one place.
+ *
+ * Whatever a client, a viewer, a container or a file can make larger has a line here. Sizes are
+ * bytes and times milliseconds unless the name says otherwise. Strings count their closing NUL. */
+#pragma once
+
+/* Names (see ident.h). */
+#define CUA_ID_LEN 12
+#define CUA_ID_SIZE (CUA_ID_LEN + 1)
+#define CUA_NAME_MAX 32
+#define CUA_NAME_SIZE (CUA_NAME_MAX + 1)
+#define CUA_USER_SIZE 33
+#define CUA_PATH_SIZE 4096
+#define CUA_TITLE_SIZE 256
+
+/* Messages between our processes (see msg.h). */
+#define CUA_MSG_MAX 65536
+#define CUA_MSG_FDS 4
+#define CUA_MSG_BLOBS 4
+#define CUA_MSG_INLINE 32768            /* blobs up to here travel in the datagram */
+#define CUA_BLOB_MAX (64u << 20)        /* one blob, in a sealed memfd */
+#define CUA_CHAN_BACKLOG 1024           /* messages queued for a peer that does not read */
+
+/* Screens. */
+#define CUA_SCREEN_MIN_W 320
+#define CUA_SCREEN_MIN_H 240
+#define CUA_SCREEN_MAX_W 7680
+#define CUA_SCREEN_MAX_H 4320
+
+/* Actions. */
+#define CUA_TEXT_MAX (1u << 20)         /* `type` */
+#define CUA_KEYS_SIZE 1024
+#define CUA_PATH_POINTS 512
+#define CUA_WAIT_MAX_MS 60000
+#define CUA_BATCH_MAX 256
+#define CUA_CHANGED_MAX 16              /* rectangles told in a result */
+#define CUA_WINDOWS_MAX 64
+
+/* Commands and files. */
+#define CUA_ARGV_BYTES (2u << 20)
+#define CUA_ARGV_COUNT 16384
+#define CUA_ARG_BYTES (128u << 10)      /* the kernel's own limit for one string */
+#define CUA_OUTPUT_DEFAULT (1u << 20)
+#define CUA_OUTPUT_MAX (16u << 20)
+#define CUA_EXEC_TIMEOUT_MS 120000
+#define CUA_EXEC_TIMEOUT_MAX_MS (24 * 3600 * 1000)
+#define CUA_EXEC_PER_SESSION 256
+#define CUA_FILE_READ_MAX (16u << 20)   /* one `file_read` answer; HTTP streams any size */
+#define CUA_LIST_ENTRIES 10000
+
+/* Sessions. */
+#define CUA_SESSIONS_MAX 1000
+#define CUA_LABELS_MAX 32
+#define CUA_OPS_MAX 16                  /* blocking container operations at once */
+
+/* The front door. */
+#define CUA_BODY_MAX (32u << 20)        /* an HTTP body that is not a file */
+#define CUA_CONNECTIONS_MAX 1024
+#define CUA_IDLE_SECS 15                /* a connection that has not sent its request */
+#define CUA_RPC_INFLIGHT 64             /* unanswered requests of one connection */
