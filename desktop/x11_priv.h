@@ -1,0 +1,67 @@
+/* What the files that speak X share, and nobody else includes: the connection's inside and the X
+ * headers. Calls go through Xlib; xcb is for what Xlib lacks. */
+#pragma once
+
+#include <X11/Xlib.h>
+#include <X11/Xlib-xcb.h>
+#include <X11/Xatom.h>
+
+#include "desktop/x11.h"
+
+/* Every atom that is used, by its own name. */
+#define X11_ATOMS(DO)                                                                              \
+	DO(UTF8_STRING)                                                                            \
+	DO(WM_STATE)                                                                               \
+	DO(_NET_ACTIVE_WINDOW)                                                                     \
+	DO(_NET_CLIENT_LIST)                                                                       \
+	DO(_NET_CLIENT_LIST_STACKING)                                                              \
+	DO(_NET_FRAME_EXTENTS)                                                                     \
+	DO(_NET_SUPPORTING_WM_CHECK)                                                               \
+	DO(_NET_WM_NAME)                                                                           \
+	DO(_NET_WM_PID)                                                                            \
+	DO(_NET_WM_STATE)                                                                          \
+	DO(_NET_WM_STATE_HIDDEN)                                                                   \
+	DO(_NET_WM_STATE_MAXIMIZED_HORZ)                                                           \
+	DO(_NET_WM_STATE_MAXIMIZED_VERT)                                                           \
+	DO(_NET_WM_VISIBLE_NAME)                                                                   \
+	DO(_NET_WM_WINDOW_TYPE)
+
+#define X11_ATOM_FIELD(name) Atom name;
+
+struct x11 {
+	Display *display;
+	xcb_connection_t *xcb; /* the same connection */
+	int screen;
+	Window root;
+	int width; /* now */
+	int height;
+	bool lost; /* the server is gone */
+	unsigned error_count; /* X errors so far */
+	int error_code; /* the last one's, for example BadMatch */
+	int xtest_opcode; /* 0 where the server lacks it; x11_open() insists on all but these */
+	int xkb_opcode;
+	int xkb_event; /* first event numbers */
+	int damage_event;
+	int fixes_event;
+	int randr_event;
+	int ext_number; /* where Xlib keeps our pointer */
+	struct {
+		X11_ATOMS(X11_ATOM_FIELD)
+	} atom;
+};
+
+/* Starts to watch for errors of the calls that follow; returns a mark for x11_trap_end(). */
+unsigned x11_trap(const struct x11 *x);
+/* Waits for the calls since x11_trap(). 0 when all went well, the X error code of the last that
+ * did not, or -1 when the server is gone. */
+int x11_trap_end(struct x11 *x, unsigned mark);
+
+/* Reads a property of 32-bit items (XA_WINDOW, XA_CARDINAL, XA_ATOM) into ret, at most max of them.
+ * The number of items; 0 when the property is absent or of another type or format. */
+size_t x11_get_longs(
+	struct x11 *x, Window window, Atom property, Atom type, unsigned long *ret, size_t max);
+/* Reads a property of bytes, at most size - 1 of them, and puts a NUL behind them. type may be
+ * AnyPropertyType. The number of bytes; 0 when the property is absent or not of bytes. The text is
+ * the guest's: it may hold anything, NUL bytes and broken UTF-8 too. */
+size_t x11_get_bytes(
+	struct x11 *x, Window window, Atom property, Atom type, char *ret, size_t size);
