@@ -33,7 +33,7 @@ int x11_height(const struct x11 *x);
 int x11_sync(struct x11 *x, struct cua_err *err) CUA_CHECK;
 /* Sends what is buffered without waiting. */
 void x11_flush(struct x11 *x);
-/* Hands over every event that has arrived, without waiting for more; also keeps the size and the
- * keyboard's own caches up to date. At most a few thousand per call, so that a flood of events does
- * not keep the caller: true means that there are more. */
+/* Hands over every event that has arrived, without waiting for more, and keeps the size up to date.
+ * At most a few thousand per call, so that a flood of events does not keep the caller: true means
+ * that there are more. */
 bool x11_dispatch(struct x11 *x, x11_event_fn *fn, void *ctx);

@@ -44,7 +44,6 @@ struct x11 {
 	int damage_event;
 	int fixes_event;
 	int randr_event;
-	int ext_number; /* where Xlib keeps our pointer */
 	struct {
 		X11_ATOMS(X11_ATOM_FIELD)
 	} atom;
