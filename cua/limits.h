@@ -52,6 +52,28 @@
 #define CUA_SESSIONS_MAX 1000
 #define CUA_LABELS_MAX 32
 #define CUA_OPS_MAX 16                  /* blocking container operations at once */
+#define CUA_DPI_MIN 30
+#define CUA_DPI_MAX 600
+#define CUA_CPU_MILLI_MIN 50            /* a thousandth of a CPU each */
+#define CUA_CPU_MILLI_MAX 1024000
+#define CUA_MEMORY_MIN (64ull << 20)
+#define CUA_MEMORY_MAX (64ull << 40)
+#define CUA_PIDS_MIN 32
+#define CUA_PIDS_MAX 4194304
+#define CUA_DISK_MIN (32ull << 20)
+#define CUA_DISK_MAX (16ull << 40)
+
+/* The supervisor. */
+#define CUA_START_MS 30000              /* from the request to running */
+#define CUA_OP_MS 60000                 /* any other operation in a child */
+#define CUA_STOP_GRACE_MS 1000          /* between asking a container to stop and killing it */
+#define CUA_START_MEMORY (64ull << 20)  /* what a session that is starting will take soon */
+#define CUA_BACKOFF_MIN_MS 100          /* before a program that died is started again */
+#define CUA_BACKOFF_MAX_MS 5000
+#define CUA_BUILDS_MAX 2                /* templates being built at once */
+#define CUA_FAILED_KEPT 64              /* failed launches that are still told of */
+#define CUA_WAITERS_MAX 16              /* requests that wait for the same operation */
+#define CUA_EDGE_BURST 16               /* messages taken from one peer at a time */
 
 /* The front door. */
 #define CUA_BODY_MAX (32u << 20)        /* an HTTP body that is not a file */
