@@ -80,3 +80,21 @@
 #define CUA_CONNECTIONS_MAX 1024
 #define CUA_IDLE_SECS 15                /* a connection that has not sent its request */
 #define CUA_RPC_INFLIGHT 64             /* unanswered requests of one connection */
+
+/* PID 1 of a container. */
+#define CUA_FILE_OPS 64                 /* file requests of one session at once */
+#define CUA_TREE_DEPTH 512              /* directories below each other that `file_remove` walks */
+#define CUA_ACCOUNT_BYTES (1u << 20)    /* /etc/passwd, /etc/group, /etc/hosts of a container */
+#define CUA_GROUPS_MAX 64
+#define CUA_SERVICES_MAX 32
+#define CUA_SERVICES_BYTES 65536
+#define CUA_SERVICE_ARGS 128
+#define CUA_SERVICE_BACKOFF_MS 100
+#define CUA_SERVICE_BACKOFF_MAX_MS 5000
+#define CUA_SERVICE_WAIT_MS 10000       /* for the path of `wait=` */
+#define CUA_DISPLAY_READY_MS 30000
+#define CUA_INIT_STOP_MS 300            /* between TERM and KILL when the container stops */
+#define CUA_KILL_MS 2000                /* for the processes of a command to be gone */
+#define CUA_PTY_BYTES 65536             /* each way between a terminal and its client */
+#define CUA_PTY_DRAIN_MS 1000
+#define CUA_LOG_BYTES (1u << 20)        /* a program's log is begun anew beyond that */

@@ -473,3 +473,26 @@ char **cua_strings_split(struct cua_span blob, size_t max, struct cua_err *err) 
 	}
 	return list;
 }
+
+int cua_entry_put(const cua_FileEntry *entry, void *buf, size_t size, struct cua_err *err) {
+	pb_ostream_t stream = pb_ostream_from_buffer(buf, size);
+	if (!pb_encode_delimited(&stream, cua_FileEntry_fields, entry)) {
+		return cua_err_set(err, CUA_TOO_LARGE, "a file entry cannot be encoded: %s",
+			PB_GET_ERROR(&stream));
+	}
+	return (int)stream.bytes_written;
+}
+
+int cua_entry_next(struct cua_span *rest, cua_FileEntry *ret, struct cua_err *err) {
+	if (rest->len == 0) {
+		return 0;
+	}
+	pb_istream_t stream = pb_istream_from_buffer(rest->data, rest->len);
+	if (!pb_decode_delimited(&stream, cua_FileEntry_fields, ret)) {
+		return cua_err_set(err, CUA_BAD_REQUEST, "a file entry is malformed: %s",
+			PB_GET_ERROR(&stream));
+	}
+	rest->data = (const uint8_t *)rest->data + (rest->len - stream.bytes_left);
+	rest->len = stream.bytes_left;
+	return 1;
+}
