@@ -17,9 +17,9 @@
 #define CUA_MSG_MAX 65536
 #define CUA_MSG_FDS 4
 #define CUA_MSG_BLOBS 4
-#define CUA_MSG_INLINE 32768            /* blobs up to here travel in the datagram */
-#define CUA_BLOB_MAX (64u << 20)        /* one blob, in a sealed memfd */
-#define CUA_CHAN_BACKLOG 1024           /* messages queued for a peer that does not read */
+#define CUA_MSG_INLINE 32768 /* blobs up to here travel in the datagram */
+#define CUA_BLOB_MAX (64u << 20) /* one blob, in a sealed memfd */
+#define CUA_CHAN_BACKLOG 1024 /* messages queued for a peer that does not read */
 
 /* Screens. */
 #define CUA_SCREEN_MIN_W 320
@@ -28,33 +28,33 @@
 #define CUA_SCREEN_MAX_H 4320
 
 /* Actions. */
-#define CUA_TEXT_MAX (1u << 20)         /* `type` */
+#define CUA_TEXT_MAX (1u << 20) /* `type` */
 #define CUA_KEYS_SIZE 1024
 #define CUA_PATH_POINTS 512
 #define CUA_WAIT_MAX_MS 60000
 #define CUA_BATCH_MAX 256
-#define CUA_CHANGED_MAX 16              /* rectangles told in a result */
+#define CUA_CHANGED_MAX 16 /* rectangles told in a result */
 #define CUA_WINDOWS_MAX 64
 
 /* Commands and files. */
 #define CUA_ARGV_BYTES (2u << 20)
 #define CUA_ARGV_COUNT 16384
-#define CUA_ARG_BYTES (128u << 10)      /* the kernel's own limit for one string */
+#define CUA_ARG_BYTES (128u << 10) /* the kernel's own limit for one string */
 #define CUA_OUTPUT_DEFAULT (1u << 20)
 #define CUA_OUTPUT_MAX (16u << 20)
 #define CUA_EXEC_TIMEOUT_MS 120000
 #define CUA_EXEC_TIMEOUT_MAX_MS (24 * 3600 * 1000)
 #define CUA_EXEC_PER_SESSION 256
-#define CUA_FILE_READ_MAX (16u << 20)   /* one `file_read` answer; HTTP streams any size */
+#define CUA_FILE_READ_MAX (16u << 20) /* one `file_read` answer; HTTP streams any size */
 #define CUA_LIST_ENTRIES 10000
 
 /* Sessions. */
 #define CUA_SESSIONS_MAX 1000
 #define CUA_LABELS_MAX 32
-#define CUA_OPS_MAX 16                  /* blocking container operations at once */
+#define CUA_OPS_MAX 16 /* blocking container operations at once */
 #define CUA_DPI_MIN 30
 #define CUA_DPI_MAX 600
-#define CUA_CPU_MILLI_MIN 50            /* a thousandth of a CPU each */
+#define CUA_CPU_MILLI_MIN 50 /* a thousandth of a CPU each */
 #define CUA_CPU_MILLI_MAX 1024000
 #define CUA_MEMORY_MIN (64ull << 20)
 #define CUA_MEMORY_MAX (64ull << 40)
@@ -64,37 +64,37 @@
 #define CUA_DISK_MAX (16ull << 40)
 
 /* The supervisor. */
-#define CUA_START_MS 30000              /* from the request to running */
-#define CUA_OP_MS 60000                 /* any other operation in a child */
-#define CUA_STOP_GRACE_MS 1000          /* between asking a container to stop and killing it */
-#define CUA_START_MEMORY (64ull << 20)  /* what a session that is starting will take soon */
-#define CUA_BACKOFF_MIN_MS 100          /* before a program that died is started again */
+#define CUA_START_MS 30000 /* from the request to running */
+#define CUA_OP_MS 60000 /* any other operation in a child */
+#define CUA_STOP_GRACE_MS 1000 /* between asking a container to stop and killing it */
+#define CUA_START_MEMORY (64ull << 20) /* what a session that is starting will take soon */
+#define CUA_BACKOFF_MIN_MS 100 /* before a program that died is started again */
 #define CUA_BACKOFF_MAX_MS 5000
-#define CUA_BUILDS_MAX 2                /* templates being built at once */
-#define CUA_FAILED_KEPT 64              /* failed launches that are still told of */
-#define CUA_WAITERS_MAX 16              /* requests that wait for the same operation */
-#define CUA_EDGE_BURST 16               /* messages taken from one peer at a time */
+#define CUA_BUILDS_MAX 2 /* templates being built at once */
+#define CUA_FAILED_KEPT 64 /* failed launches that are still told of */
+#define CUA_WAITERS_MAX 16 /* requests that wait for the same operation */
+#define CUA_EDGE_BURST 16 /* messages taken from one peer at a time */
 
 /* The front door. */
-#define CUA_BODY_MAX (32u << 20)        /* an HTTP body that is not a file */
+#define CUA_BODY_MAX (32u << 20) /* an HTTP body that is not a file */
 #define CUA_CONNECTIONS_MAX 1024
-#define CUA_IDLE_SECS 15                /* a connection that has not sent its request */
-#define CUA_RPC_INFLIGHT 64             /* unanswered requests of one connection */
+#define CUA_IDLE_SECS 15 /* a connection that has not sent its request */
+#define CUA_RPC_INFLIGHT 64 /* unanswered requests of one connection */
 
 /* PID 1 of a container. */
-#define CUA_FILE_OPS 64                 /* file requests of one session at once */
-#define CUA_TREE_DEPTH 512              /* directories below each other that `file_remove` walks */
-#define CUA_ACCOUNT_BYTES (1u << 20)    /* /etc/passwd, /etc/group, /etc/hosts of a container */
+#define CUA_FILE_OPS 64 /* file requests of one session at once */
+#define CUA_TREE_DEPTH 512 /* directories below each other that `file_remove` walks */
+#define CUA_ACCOUNT_BYTES (1u << 20) /* /etc/passwd, /etc/group, /etc/hosts of a container */
 #define CUA_GROUPS_MAX 64
 #define CUA_SERVICES_MAX 32
 #define CUA_SERVICES_BYTES 65536
 #define CUA_SERVICE_ARGS 128
 #define CUA_SERVICE_BACKOFF_MS 100
 #define CUA_SERVICE_BACKOFF_MAX_MS 5000
-#define CUA_SERVICE_WAIT_MS 10000       /* for the path of `wait=` */
+#define CUA_SERVICE_WAIT_MS 10000 /* for the path of `wait=` */
 #define CUA_DISPLAY_READY_MS 30000
-#define CUA_INIT_STOP_MS 300            /* between TERM and KILL when the container stops */
-#define CUA_KILL_MS 2000                /* for the processes of a command to be gone */
-#define CUA_PTY_BYTES 65536             /* each way between a terminal and its client */
+#define CUA_INIT_STOP_MS 300 /* between TERM and KILL when the container stops */
+#define CUA_KILL_MS 2000 /* for the processes of a command to be gone */
+#define CUA_PTY_BYTES 65536 /* each way between a terminal and its client */
 #define CUA_PTY_DRAIN_MS 1000
-#define CUA_LOG_BYTES (1u << 20)        /* a program's log is begun anew beyond that */
+#define CUA_LOG_BYTES (1u << 20) /* a program's log is begun anew beyond that */
