@@ -13,6 +13,13 @@ struct loop_timer;
 
 typedef void loop_fn(void *data);
 
+/* A loop that does nothing yet. NULL on failure. */
+struct loop *loop_new(struct cua_err *err);
+/* Runs until loop_stop(). */
+void loop_run(struct loop *loop);
+/* Frees the loop and the timers that did not fire. Watches must be gone. NULL is fine. */
+struct loop *loop_free(struct loop *loop);
+
 /* Watches a descriptor; it stays the caller's and must outlive the watch. on_read is called while it
  * is readable or hung up, on_write (may be NULL) once after each loop_io_want_write(). */
 struct loop_io *loop_io_add(
