@@ -80,6 +80,30 @@
 #define CUA_CONNECTIONS_MAX 1024
 #define CUA_IDLE_SECS 15 /* a connection that has not sent its request */
 #define CUA_RPC_INFLIGHT 64 /* unanswered requests of one connection */
+#define CUA_HEAD_MAX 32768 /* request line and headers */
+#define CUA_HEADERS_MAX 64
+#define CUA_QUERY_MAX 32 /* parameters behind the '?' */
+#define CUA_PATH_PARAMS 4 /* {name} parts of one route */
+#define CUA_QUEUE_LOW (256u << 10) /* a source that waited for a client goes on below this */
+#define CUA_WS_QUEUE_MAX (72u << 20) /* unread by a WebSocket client: then it is too slow */
+#define CUA_STALL_SECS 60 /* a client that takes none of what is there for it */
+#define CUA_LINGER_SECS 30 /* reading on after an early answer, so that it arrives */
+#define CUA_WS_PING_SECS 30
+#define CUA_WS_CLOSE_SECS 5 /* waiting for the other side's close frame */
+#define CUA_TOKEN_LABEL_SIZE 65
+#define CUA_TOKENS_MAX 4096
+#define CUA_TICKETS_MAX 256
+#define CUA_TICKET_SECS 60
+#define CUA_COOKIES_MAX 1024
+#define CUA_COOKIE_SECS 43200
+#define CUA_AUTH_PEERS 256 /* addresses whose failed attempts are remembered */
+#define CUA_AUTH_FAILS 20 /* of one address in the window, then 429 */
+#define CUA_AUTH_WINDOW_SECS 60
+#define CUA_CONFIG_BYTES (256u << 10)
+#define CUA_LISTENERS_MAX 8
+#define CUA_ALLOW_MAX 32
+#define CUA_DNS_MAX 4
+#define CUA_ORIGINS_MAX 16
 
 /* PID 1 of a container. */
 #define CUA_FILE_OPS 64 /* file requests of one session at once */
