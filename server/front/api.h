@@ -5,6 +5,8 @@
 
 #include "server/front/http.h"
 
+/* Health, info, openapi.json, tokens, tickets and the page at / (api_system.c). */
+const struct route *api_system_routes(size_t *ret_count);
 /* /v1/sessions and what changes a session as a whole (api_session.c). */
 const struct route *api_session_routes(size_t *ret_count);
 /* Screenshot, actions and exec (api_action.c). */
