@@ -1,0 +1,24 @@
+/* Dragging as a job: one press, real motion along a path, one release. */
+#pragma once
+
+#include "cua/msg.h"
+#include "desktop/input.h"
+
+struct drag;
+
+struct drag_path {
+	const int32_t *points; /* x, y, x, y, … */
+	size_t count; /* of points, 2 to CUA_PATH_POINTS */
+};
+
+/* Prepares to drag; the points are copied. The motion takes duration_ms, the last of it standing
+ * still on the end point, for programs decide there where to drop. -CUA_OUT_OF_SCREEN if any point
+ * is, -CUA_CONFLICT while the button is held or another job runs, -CUA_INVALID; nothing has happened
+ * then. The caller ends the job with drag_free(). NULL on failure. */
+struct drag *drag_start(struct input *in, uint32_t lease, cua_Button button,
+	const struct drag_path *path, unsigned duration_ms, struct cua_err *err);
+/* Drags on. Milliseconds, at least 1, until it is to be called again; 0 when the button has been
+ * released on the last point; negative when something failed, the button has been released then. */
+int drag_step(struct drag *d, struct cua_err *err) CUA_CHECK;
+/* Ends the job; releases the button if it is not done. NULL is fine. Returns NULL. */
+struct drag *drag_free(struct drag *d);

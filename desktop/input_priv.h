@@ -1,0 +1,65 @@
+/* The inside of the session's input, for the files that press keys: input.c, keys.c, typing.c,
+ * drag.c. Nobody else includes it. */
+#pragma once
+
+#include "cua/limits.h"
+#include "desktop/input.h"
+#include "desktop/layout.h"
+#include "desktop/x11_priv.h"
+
+/* One key or button that a lease holds. Several records of one code are one press. */
+struct hold {
+	uint32_t lease;
+	uint32_t keysym; /* that was asked for; 0 for a button */
+	uint32_t serial; /* records of one press have the same */
+	uint8_t code;
+	bool button;
+};
+
+struct input {
+	struct x11 *x;
+	struct layout layout;
+	bool stale; /* the server's map changed since the layout was read */
+	uint64_t used_ms[256]; /* when a borrowed keycode was last struck */
+	unsigned lag_ms; /* how slow the session is just now */
+	struct hold hold[CUA_HOLDS_MAX];
+	size_t hold_count;
+	uint32_t serial;
+	bool busy; /* a job of typing.h or drag.h is under way */
+};
+
+/* Monotonic milliseconds. */
+uint64_t input_now(void);
+/* Key or button down or up, for the server only; flushes nothing. */
+void input_send_key(struct input *in, uint8_t keycode, bool down);
+void input_send_button(struct input *in, uint8_t number, bool down);
+/* The number that X gives a button. */
+uint8_t input_button_number(cua_Button button);
+
+/* True if any lease holds it. */
+bool hold_any(const struct input *in, uint8_t code, bool button);
+/* Presses, unless it is down, and records. -CUA_EXHAUSTED when too much is held. */
+int hold_press(struct input *in, const struct hold *hold, struct cua_err *err) CUA_CHECK;
+/* Drops the records of a code, whoever holds it, and lets go. */
+void hold_break(struct input *in, uint8_t code, bool button);
+/* Drops the lease's records of its newest press for a keysym (or of a button's code, keysym 0), and
+ * lets go of what nobody holds any more. */
+void hold_release(struct input *in, uint32_t lease, uint32_t keysym, uint8_t button);
+
+/* Takes back what was pressed after this serial. */
+void hold_rollback(struct input *in, uint32_t serial);
+
+/* Keysyms that are to be put on spare keycodes in one go. */
+struct spare_plan {
+	bool reserved[256]; /* keycodes that must stay as they are or will be */
+	bool fresh[256]; /* those that will get another keysym */
+};
+
+/* The spare keycode that carries a keysym now, or 0. */
+uint8_t spare_find(const struct input *in, uint32_t keysym);
+/* The spare keycode that carries a keysym or, by the plan, will. 0: none is free; *ret_wait_ms is
+ * then the time until one is, or 0 when the server has no spare keycodes at all. */
+uint8_t spare_plan_get(
+	struct input *in, struct spare_plan *plan, uint32_t keysym, unsigned *ret_wait_ms);
+/* Carries the plan out; every plan must be. */
+void spare_plan_apply(struct input *in, struct spare_plan *plan);

@@ -1,0 +1,184 @@
+/* Chords: which keycodes they are on the session's keyboard, and the spare keycodes for keysyms
+ * that it lacks. The order of presses and releases is that of a hand. */
+#include <X11/XKBlib.h>
+
+#include "desktop/input_priv.h"
+
+#define SPARE_REST_MS 40
+
+uint8_t spare_find(const struct input *in, uint32_t keysym) {
+	for (unsigned k = 8; k < 256; k++) {
+		if (in->layout.spare[k] && in->layout.borrowed[k] == keysym) {
+			return (uint8_t)k;
+		}
+	}
+	return 0;
+}
+
+/* The spare keycode that has rested longest of those that may be taken. */
+static uint8_t spare_oldest(const struct input *in, const struct spare_plan *plan) {
+	unsigned oldest = 0;
+	for (unsigned k = 8; k < 256; k++) {
+		if (in->layout.spare[k] && !plan->reserved[k] && !hold_any(in, (uint8_t)k, false) &&
+			(!oldest || in->used_ms[k] < in->used_ms[oldest])) {
+			oldest = k;
+		}
+	}
+	return (uint8_t)oldest;
+}
+
+uint8_t spare_plan_get(
+	struct input *in, struct spare_plan *plan, uint32_t keysym, unsigned *ret_wait_ms) {
+	uint64_t now = input_now();
+	uint64_t rest = SPARE_REST_MS + in->lag_ms;
+	*ret_wait_ms = 0;
+	uint8_t found = spare_find(in, keysym);
+	if (found) {
+		plan->reserved[found] = true;
+		return found;
+	}
+	uint8_t oldest = spare_oldest(in, plan);
+	/* Programs read the map when they come to the key, so its last user must have done so. */
+	if (!oldest || now < in->used_ms[oldest] + rest) {
+		*ret_wait_ms = oldest ? (unsigned)(in->used_ms[oldest] + rest - now) : 0;
+		return 0;
+	}
+	plan->reserved[oldest] = true;
+	in->layout.borrowed[oldest] = keysym;
+	plan->fresh[oldest] = true;
+	return oldest;
+}
+
+void spare_plan_apply(struct input *in, struct spare_plan *plan) {
+	uint8_t keycode[256];
+	uint32_t keysym[256];
+	size_t count = 0;
+	for (unsigned k = 8; k < 256; k++) {
+		if (plan->fresh[k]) {
+			keycode[count] = (uint8_t)k;
+			keysym[count++] = in->layout.borrowed[k];
+		}
+	}
+	layout_borrow(in->x, &in->layout, keycode, keysym, count);
+}
+
+/* A keysym that no key of the layout has. Without any spare keycode, the key that carries it on an
+ * American keyboard is the next best. */
+static int foreign_stroke(
+	struct input *in, uint32_t keysym, struct layout_stroke *ret, struct cua_err *err) {
+	struct spare_plan plan = {0};
+	unsigned wait_ms = 0;
+	uint8_t code = spare_plan_get(in, &plan, keysym, &wait_ms);
+	if (!code && wait_ms) {
+		return (int)wait_ms;
+	}
+	bool shift = false;
+	if (code) {
+		spare_plan_apply(in, &plan);
+	} else {
+		code = keymap_us_keycode(keymap_char(keysym), &shift);
+	}
+	if (!code) {
+		return cua_err_set(err, CUA_EXHAUSTED,
+			"the session's keyboard has no spare keycode for the key");
+	}
+	*ret = (struct layout_stroke){
+		.keycode = code, .group = LAYOUT_ANY_GROUP, .mods = shift ? ShiftMask : 0};
+	in->used_ms[code] = input_now();
+	return 0;
+}
+
+struct press {
+	struct hold hold;
+	struct layout_state state;
+};
+
+/* Modifiers that the stroke needs beyond those that are down. */
+static int press_mods(struct input *in, struct press *p, uint8_t mods, struct cua_err *err) {
+	int r = 0;
+	for (int bit = 0; bit < 8 && r == 0; bit++) {
+		if ((mods & (1 << bit)) && in->layout.mod_key[bit]) {
+			p->hold.code = in->layout.mod_key[bit];
+			r = hold_press(in, &p->hold, err);
+		}
+	}
+	return r;
+}
+
+static void lock_group(struct input *in, uint8_t group) {
+	if (!in->x->lost) {
+		(void)XkbLockGroup(in->x->display, XkbUseCoreKbd, group);
+	}
+}
+
+static int press_key(struct input *in, struct press *p, struct cua_err *err) {
+	struct layout_stroke stroke = {0};
+	if (!layout_find_keysym(&in->layout, p->hold.keysym, &p->state, &stroke)) {
+		int r = foreign_stroke(in, p->hold.keysym, &stroke, err);
+		if (r != 0) {
+			return r;
+		}
+	}
+	int r = press_mods(in, p, stroke.mods & (uint8_t)~p->state.base, err);
+	if (r < 0) {
+		return r;
+	}
+	bool other = stroke.group != LAYOUT_ANY_GROUP && stroke.group != p->state.group;
+	if (other) {
+		lock_group(in, stroke.group);
+	}
+	p->hold.code = stroke.keycode;
+	r = hold_press(in, &p->hold, err);
+	if (other) {
+		lock_group(in, p->state.locked_group);
+	}
+	return r;
+}
+
+static int refresh(struct input *in, struct layout_state *ret_state, struct cua_err *err) {
+	int r = layout_load(in->x, &in->layout, err);
+	if (r == 0) {
+		in->stale = false;
+		r = layout_state(in->x, ret_state, err);
+	}
+	return r;
+}
+
+int input_keys_down(
+	struct input *in, uint32_t lease, const struct keymap_chord *chord, struct cua_err *err) {
+	struct press p = {.hold = {.lease = lease}};
+	int r = refresh(in, &p.state, err);
+	const uint32_t before = in->serial;
+	for (size_t i = 0; r == 0 && i < chord->count; i++) {
+		p.hold.keysym = chord->keysym[i];
+		p.hold.serial = ++in->serial;
+		r = press_key(in, &p, err);
+	}
+	if (r != 0) {
+		hold_rollback(in, before);
+	}
+	x11_flush(in->x);
+	return r;
+}
+
+void input_keys_up(struct input *in, uint32_t lease, const struct keymap_chord *chord) {
+	for (size_t i = chord->count; i > 0; i--) {
+		hold_release(in, lease, chord->keysym[i - 1], 0);
+	}
+	x11_flush(in->x);
+}
+
+int input_key_down(struct input *in, uint32_t lease, uint32_t keysym, struct cua_err *err) {
+	for (size_t i = 0; i < in->hold_count; i++) {
+		if (in->hold[i].lease == lease && in->hold[i].keysym == keysym) {
+			return 0;
+		}
+	}
+	const struct keymap_chord chord = {.keysym = {keysym}, .count = 1};
+	return input_keys_down(in, lease, &chord, err);
+}
+
+void input_key_up(struct input *in, uint32_t lease, uint32_t keysym) {
+	const struct keymap_chord chord = {.keysym = {keysym}, .count = 1};
+	input_keys_up(in, lease, &chord);
+}
