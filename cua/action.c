@@ -14,61 +14,137 @@ static const char *const formats[] = {"png", "jpeg", "webp", NULL};
 static const char *const encodings[] = {"auto", "text", "base64", NULL};
 
 #define COORD_MAX CUA_SCREEN_MAX_W
-#define X_OPT {.name = "x", .kind = CUA_PARAM_INT, HAS(x), .min = -COORD_MAX, .max = COORD_MAX,    \
-	.help = "Column in pixels from the left; the pointer's own position without it."}
-#define Y_OPT {.name = "y", .kind = CUA_PARAM_INT, HAS(y), .min = -COORD_MAX, .max = COORD_MAX,    \
-	.help = "Row in pixels from the top; given together with x or not at all."}
-#define BUTTON {.name = "button", .kind = CUA_PARAM_ENUM, HAS(button), .names = buttons,           \
-	.fallback = "\"left\"", .help = "The mouse button."}
-#define PATH {.name = "path", .kind = CUA_PARAM_STRING, STRING_OF(path), .required = true,         \
-	.help = "Path in the session; a relative one starts at the agent's home."}
-#define CWD {.name = "cwd", .kind = CUA_PARAM_STRING, STRING_OF(cwd), .fallback = "\"~\"",         \
-	.help = "Working directory; the user's home without it."}
-#define ENVIRONMENT {.name = "env", .kind = CUA_PARAM_ENV, HAS(env),                               \
-	.help = "Variables added to the session's environment."}
-#define SETTLE {.name = "settle", .kind = CUA_PARAM_UINT, HAS(settle), .max = CUA_WAIT_MAX_MS,     \
-	.fallback = "0", .help = "Milliseconds without any change to wait for before answering."}
-#define SETTLE_MAX {.name = "settle_max", .kind = CUA_PARAM_UINT, HAS(settle_max),                 \
-	.max = CUA_WAIT_MAX_MS, .fallback = "2000",                                                \
-	.help = "Longest wait for `settle`, in milliseconds."}
+#define X_OPT                                                                                      \
+	{                                                                                          \
+		.name = "x", .kind = CUA_PARAM_INT, HAS(x), .min = -COORD_MAX, .max = COORD_MAX,   \
+		.help = "Column in pixels from the left; the pointer's own position without it."   \
+	}
+#define Y_OPT                                                                                      \
+	{                                                                                          \
+		.name = "y", .kind = CUA_PARAM_INT, HAS(y), .min = -COORD_MAX, .max = COORD_MAX,   \
+		.help = "Row in pixels from the top; given together with x or not at all."         \
+	}
+#define BUTTON                                                                                     \
+	{                                                                                          \
+		.name = "button", .kind = CUA_PARAM_ENUM, HAS(button), .names = buttons,           \
+		.fallback = "\"left\"", .help = "The mouse button."                                \
+	}
+#define PATH                                                                                       \
+	{                                                                                          \
+		.name = "path", .kind = CUA_PARAM_STRING, STRING_OF(path), .required = true,       \
+		.help = "Path in the session; a relative one starts at the agent's home."          \
+	}
+#define CWD                                                                                        \
+	{                                                                                          \
+		.name = "cwd", .kind = CUA_PARAM_STRING, STRING_OF(cwd), .fallback = "\"~\"",      \
+		.help = "Working directory; the user's home without it."                           \
+	}
+#define ENVIRONMENT                                                                                \
+	{                                                                                          \
+		.name = "env", .kind = CUA_PARAM_ENV, HAS(env),                                    \
+		.help = "Variables added to the session's environment."                            \
+	}
+#define SETTLE                                                                                     \
+	{                                                                                          \
+		.name = "settle", .kind = CUA_PARAM_UINT, HAS(settle), .max = CUA_WAIT_MAX_MS,     \
+		.fallback = "0",                                                                   \
+		.help = "Milliseconds without any change to wait for before answering."            \
+	}
+#define SETTLE_MAX                                                                                 \
+	{                                                                                          \
+		.name = "settle_max", .kind = CUA_PARAM_UINT, HAS(settle_max),                     \
+		.max = CUA_WAIT_MAX_MS, .fallback = "2000",                                        \
+		.help = "Longest wait for `settle`, in milliseconds."                              \
+	}
 
 static const struct cua_param input_params[] = {
-	{.name = "modifiers", .kind = CUA_PARAM_STRINGS, STRINGS_OF(modifiers), .max = 8,
+	{.name = "modifiers",
+		.kind = CUA_PARAM_STRINGS,
+		STRINGS_OF(modifiers),
+		.max = 8,
 		.help = "Keys held during the action, for example [\"ctrl\"]."},
 	SETTLE,
 	SETTLE_MAX,
-	{.name = "screenshot", .kind = CUA_PARAM_PICTURE, .fallback = "false",
-		.help = "true or an object of screenshot's parameters: answer with the picture too."},
-	{.name = "space", .kind = CUA_PARAM_INTS, MANY(space), .max = 2, .min = 1,
+	{.name = "screenshot",
+		.kind = CUA_PARAM_PICTURE,
+		.fallback = "false",
+		.help = "true or an object of screenshot's parameters: answer with the picture "
+			"too."},
+	{.name = "space",
+		.kind = CUA_PARAM_INTS,
+		MANY(space),
+		.max = 2,
+		.min = 1,
 		.help = "{width,height} or [w,h] of the picture that the coordinates refer to."},
 };
 
 static const struct cua_param screenshot_params[] = {
-	{.name = "format", .kind = CUA_PARAM_ENUM, HAS(format), .names = formats,
-		.fallback = "\"png\"", .help = "Encoding of the picture."},
-	{.name = "quality", .kind = CUA_PARAM_UINT, HAS(quality), .min = 1, .max = 100,
-		.fallback = "80", .help = "Quality of JPEG and WebP."},
-	{.name = "region", .kind = CUA_PARAM_INTS, MANY(region), .max = 4, .min = 0,
+	{.name = "format",
+		.kind = CUA_PARAM_ENUM,
+		HAS(format),
+		.names = formats,
+		.fallback = "\"png\"",
+		.help = "Encoding of the picture."},
+	{.name = "quality",
+		.kind = CUA_PARAM_UINT,
+		HAS(quality),
+		.min = 1,
+		.max = 100,
+		.fallback = "80",
+		.help = "Quality of JPEG and WebP."},
+	{.name = "region",
+		.kind = CUA_PARAM_INTS,
+		MANY(region),
+		.max = 4,
+		.min = 0,
 		.help = "[x,y,width,height]: only this part of the screen."},
-	{.name = "scale", .kind = CUA_PARAM_REAL, HAS(scale), .min = 0.05, .max = 1, .fallback = "1",
+	{.name = "scale",
+		.kind = CUA_PARAM_REAL,
+		HAS(scale),
+		.min = 0.05,
+		.max = 1,
+		.fallback = "1",
 		.help = "Factor by which the picture is made smaller."},
-	{.name = "max", .kind = CUA_PARAM_INTS, MANY(max), .max = 2, .min = 1,
+	{.name = "max",
+		.kind = CUA_PARAM_INTS,
+		MANY(max),
+		.max = 2,
+		.min = 1,
 		.help = "[width,height]: made smaller to fit, keeping its proportions."},
-	{.name = "cursor", .kind = CUA_PARAM_BOOL, HAS(cursor), .fallback = "false",
+	{.name = "cursor",
+		.kind = CUA_PARAM_BOOL,
+		HAS(cursor),
+		.fallback = "false",
 		.help = "Draw the mouse cursor into the picture."},
 	SETTLE,
 	SETTLE_MAX,
-	{.name = "if_changed_since", .kind = CUA_PARAM_UINT64, HAS(if_changed_since),
+	{.name = "if_changed_since",
+		.kind = CUA_PARAM_UINT64,
+		HAS(if_changed_since),
 		.max = 9007199254740991.0,
-		.help = "Frame number of the last picture: answer {\"unchanged\":true} if it is still right."},
+		.help = "Frame number of the last picture: answer {\"unchanged\":true} if it is "
+			"still right."},
 };
 
 static const struct cua_param move_params[] = {
-	{.name = "x", .kind = CUA_PARAM_INT, HAS(x), .required = true, .min = -COORD_MAX,
-		.max = COORD_MAX, .help = "Column in pixels from the left."},
-	{.name = "y", .kind = CUA_PARAM_INT, HAS(y), .required = true, .min = -COORD_MAX,
-		.max = COORD_MAX, .help = "Row in pixels from the top."},
-	{.name = "relative", .kind = CUA_PARAM_BOOL, HAS(relative), .fallback = "false",
+	{.name = "x",
+		.kind = CUA_PARAM_INT,
+		HAS(x),
+		.required = true,
+		.min = -COORD_MAX,
+		.max = COORD_MAX,
+		.help = "Column in pixels from the left."},
+	{.name = "y",
+		.kind = CUA_PARAM_INT,
+		HAS(y),
+		.required = true,
+		.min = -COORD_MAX,
+		.max = COORD_MAX,
+		.help = "Row in pixels from the top."},
+	{.name = "relative",
+		.kind = CUA_PARAM_BOOL,
+		HAS(relative),
+		.fallback = "false",
 		.help = "x and y are steps from the pointer's position."},
 };
 
@@ -76,104 +152,210 @@ static const struct cua_param click_params[] = {
 	X_OPT,
 	Y_OPT,
 	BUTTON,
-	{.name = "count", .kind = CUA_PARAM_UINT, HAS(count), .min = 1, .max = 3, .fallback = "1",
+	{.name = "count",
+		.kind = CUA_PARAM_UINT,
+		HAS(count),
+		.min = 1,
+		.max = 3,
+		.fallback = "1",
 		.help = "1 single, 2 double, 3 triple click."},
 };
 
 static const struct cua_param mouse_button_params[] = {X_OPT, Y_OPT, BUTTON};
 
 static const struct cua_param drag_params[] = {
-	{.name = "path", .kind = CUA_PARAM_POINTS, MANY(path_points), .required = true, .min = 2,
-		.max = CUA_PATH_POINTS, .help = "Points [[x,y],…] from the press to the release."},
+	{.name = "path",
+		.kind = CUA_PARAM_POINTS,
+		MANY(path_points),
+		.required = true,
+		.min = 2,
+		.max = CUA_PATH_POINTS,
+		.help = "Points [[x,y],…] from the press to the release."},
 	BUTTON,
-	{.name = "duration", .kind = CUA_PARAM_UINT, HAS(duration), .max = 30000, .fallback = "300",
+	{.name = "duration",
+		.kind = CUA_PARAM_UINT,
+		HAS(duration),
+		.max = 30000,
+		.fallback = "300",
 		.help = "Milliseconds that the motion takes."},
 };
 
 static const struct cua_param scroll_params[] = {
 	X_OPT,
 	Y_OPT,
-	{.name = "dx", .kind = CUA_PARAM_INT, HAS(dx), .min = -100, .max = 100, .fallback = "0",
+	{.name = "dx",
+		.kind = CUA_PARAM_INT,
+		HAS(dx),
+		.min = -100,
+		.max = 100,
+		.fallback = "0",
 		.help = "Wheel clicks to the right; negative: left."},
-	{.name = "dy", .kind = CUA_PARAM_INT, HAS(dy), .min = -100, .max = 100, .fallback = "0",
+	{.name = "dy",
+		.kind = CUA_PARAM_INT,
+		HAS(dy),
+		.min = -100,
+		.max = 100,
+		.fallback = "0",
 		.help = "Wheel clicks down; negative: up."},
 };
 
 static const struct cua_param key_params[] = {
-	{.name = "keys", .kind = CUA_PARAM_KEYS, STRINGS_OF(keys), .required = true, .max = 16,
+	{.name = "keys",
+		.kind = CUA_PARAM_KEYS,
+		STRINGS_OF(keys),
+		.required = true,
+		.max = 16,
 		.help = "\"ctrl+shift+t\", or a list of such, pressed one after the other."},
-	{.name = "repeat", .kind = CUA_PARAM_UINT, HAS(repeat), .min = 1, .max = 1000,
-		.fallback = "1", .help = "How often."},
-	{.name = "hold", .kind = CUA_PARAM_UINT, HAS(hold), .max = 30000, .fallback = "0",
+	{.name = "repeat",
+		.kind = CUA_PARAM_UINT,
+		HAS(repeat),
+		.min = 1,
+		.max = 1000,
+		.fallback = "1",
+		.help = "How often."},
+	{.name = "hold",
+		.kind = CUA_PARAM_UINT,
+		HAS(hold),
+		.max = 30000,
+		.fallback = "0",
 		.help = "Milliseconds between press and release."},
 };
 
 static const struct cua_param one_key_params[] = {
-	{.name = "key", .kind = CUA_PARAM_KEYS, STRINGS_OF(keys), .required = true, .max = 1,
+	{.name = "key",
+		.kind = CUA_PARAM_KEYS,
+		STRINGS_OF(keys),
+		.required = true,
+		.max = 1,
 		.help = "Name of one key."},
 };
 
 static const struct cua_param type_params[] = {
-	{.name = "text", .kind = CUA_PARAM_TEXT, HAS(text), .required = true, .max = CUA_TEXT_MAX,
+	{.name = "text",
+		.kind = CUA_PARAM_TEXT,
+		HAS(text),
+		.required = true,
+		.max = CUA_TEXT_MAX,
 		.help = "Any Unicode text; newline is Return, tab is Tab."},
-	{.name = "delay", .kind = CUA_PARAM_UINT, HAS(delay), .max = 1000, .fallback = "0",
+	{.name = "delay",
+		.kind = CUA_PARAM_UINT,
+		HAS(delay),
+		.max = 1000,
+		.fallback = "0",
 		.help = "Milliseconds per character."},
 };
 
 static const struct cua_param wait_params[] = {
-	{.name = "ms", .kind = CUA_PARAM_UINT, HAS(ms), .required = true, .max = CUA_WAIT_MAX_MS,
+	{.name = "ms",
+		.kind = CUA_PARAM_UINT,
+		HAS(ms),
+		.required = true,
+		.max = CUA_WAIT_MAX_MS,
 		.help = "Milliseconds to wait."},
 };
 
 static const struct cua_param wait_settled_params[] = {
-	{.name = "quiet", .kind = CUA_PARAM_UINT, HAS(quiet), .min = 1, .max = CUA_WAIT_MAX_MS,
-		.fallback = "200", .help = "Milliseconds without any change."},
-	{.name = "max", .kind = CUA_PARAM_UINT, HAS(settle_max), .max = CUA_WAIT_MAX_MS,
-		.fallback = "5000", .help = "Longest wait in milliseconds."},
+	{.name = "quiet",
+		.kind = CUA_PARAM_UINT,
+		HAS(quiet),
+		.min = 1,
+		.max = CUA_WAIT_MAX_MS,
+		.fallback = "200",
+		.help = "Milliseconds without any change."},
+	{.name = "max",
+		.kind = CUA_PARAM_UINT,
+		HAS(settle_max),
+		.max = CUA_WAIT_MAX_MS,
+		.fallback = "5000",
+		.help = "Longest wait in milliseconds."},
 };
 
 static const struct cua_param launch_params[] = {
-	{.name = "command", .kind = CUA_PARAM_COMMAND, HAS(command), .required = true,
-		.max = CUA_ARGV_BYTES, .help = "Program with its arguments, or a shell command."},
+	{.name = "command",
+		.kind = CUA_PARAM_COMMAND,
+		HAS(command),
+		.required = true,
+		.max = CUA_ARGV_BYTES,
+		.help = "Program with its arguments, or a shell command."},
 	CWD,
 	ENVIRONMENT,
 };
 
 static const struct cua_param exec_params[] = {
-	{.name = "command", .kind = CUA_PARAM_COMMAND, HAS(command), .required = true,
-		.max = CUA_ARGV_BYTES, .help = "A shell command (string), or a program with arguments."},
+	{.name = "command",
+		.kind = CUA_PARAM_COMMAND,
+		HAS(command),
+		.required = true,
+		.max = CUA_ARGV_BYTES,
+		.help = "A shell command (string), or a program with arguments."},
 	CWD,
 	ENVIRONMENT,
-	{.name = "user", .kind = CUA_PARAM_STRING, STRING_OF(user), .fallback = "\"agent\"",
+	{.name = "user",
+		.kind = CUA_PARAM_STRING,
+		STRING_OF(user),
+		.fallback = "\"agent\"",
 		.help = "User of the session to run as."},
-	{.name = "stdin", .kind = CUA_PARAM_TEXT, HAS(stdin_data), .max = CUA_BODY_MAX,
+	{.name = "stdin",
+		.kind = CUA_PARAM_TEXT,
+		HAS(stdin_data),
+		.max = CUA_BODY_MAX,
 		.help = "Text for the command's standard input; empty without it."},
-	{.name = "timeout", .kind = CUA_PARAM_UINT, HAS(timeout), .min = 1,
-		.max = CUA_EXEC_TIMEOUT_MAX_MS, .fallback = "120000",
+	{.name = "timeout",
+		.kind = CUA_PARAM_UINT,
+		HAS(timeout),
+		.min = 1,
+		.max = CUA_EXEC_TIMEOUT_MAX_MS,
+		.fallback = "120000",
 		.help = "Milliseconds after which the command and its children are killed."},
-	{.name = "max_output", .kind = CUA_PARAM_UINT, HAS(max_output), .max = CUA_OUTPUT_MAX,
-		.fallback = "1048576", .help = "Bytes kept of stdout and of stderr; the middle is cut."},
+	{.name = "max_output",
+		.kind = CUA_PARAM_UINT,
+		HAS(max_output),
+		.max = CUA_OUTPUT_MAX,
+		.fallback = "1048576",
+		.help = "Bytes kept of stdout and of stderr; the middle is cut."},
 };
 
 static const struct cua_param file_read_params[] = {
 	PATH,
-	{.name = "offset", .kind = CUA_PARAM_UINT64, HAS(offset), .max = 9007199254740991.0,
-		.fallback = "0", .help = "First byte."},
-	{.name = "length", .kind = CUA_PARAM_UINT64, HAS(length), .max = 9007199254740991.0,
+	{.name = "offset",
+		.kind = CUA_PARAM_UINT64,
+		HAS(offset),
+		.max = 9007199254740991.0,
+		.fallback = "0",
+		.help = "First byte."},
+	{.name = "length",
+		.kind = CUA_PARAM_UINT64,
+		HAS(length),
+		.max = 9007199254740991.0,
 		.help = "Bytes at most; up to the end without it."},
-	{.name = "encoding", .kind = CUA_PARAM_ENUM, HAS(encoding), .names = encodings,
-		.fallback = "\"auto\"", .help = "auto: text where it is UTF-8, else base64."},
+	{.name = "encoding",
+		.kind = CUA_PARAM_ENUM,
+		HAS(encoding),
+		.names = encodings,
+		.fallback = "\"auto\"",
+		.help = "auto: text where it is UTF-8, else base64."},
 };
 
 static const struct cua_param file_write_params[] = {
 	PATH,
-	{.name = "text", .kind = CUA_PARAM_TEXT, HAS(text), .max = CUA_BODY_MAX,
+	{.name = "text",
+		.kind = CUA_PARAM_TEXT,
+		HAS(text),
+		.max = CUA_BODY_MAX,
 		.help = "The content as text."},
-	{.name = "data_b64", .kind = CUA_PARAM_DATA, HAS(data), .max = CUA_BODY_MAX,
+	{.name = "data_b64",
+		.kind = CUA_PARAM_DATA,
+		HAS(data),
+		.max = CUA_BODY_MAX,
 		.help = "The content in base64, instead of text."},
-	{.name = "mode", .kind = CUA_PARAM_STRING, STRING_OF(mode),
+	{.name = "mode",
+		.kind = CUA_PARAM_STRING,
+		STRING_OF(mode),
 		.help = "Permissions in octal, for example \"0644\"."},
-	{.name = "mkdirs", .kind = CUA_PARAM_BOOL, HAS(mkdirs), .fallback = "false",
+	{.name = "mkdirs",
+		.kind = CUA_PARAM_BOOL,
+		HAS(mkdirs),
+		.fallback = "false",
 		.help = "Create missing directories."},
 };
 
@@ -181,31 +363,47 @@ static const struct cua_param path_params[] = {PATH};
 
 static const struct cua_param file_remove_params[] = {
 	PATH,
-	{.name = "recursive", .kind = CUA_PARAM_BOOL, HAS(recursive), .fallback = "false",
+	{.name = "recursive",
+		.kind = CUA_PARAM_BOOL,
+		HAS(recursive),
+		.fallback = "false",
 		.help = "A directory with all that is in it."},
 };
 
 static const struct cua_param file_mkdir_params[] = {
 	PATH,
-	{.name = "mkdirs", .kind = CUA_PARAM_BOOL, HAS(mkdirs), .fallback = "false",
+	{.name = "mkdirs",
+		.kind = CUA_PARAM_BOOL,
+		HAS(mkdirs),
+		.fallback = "false",
 		.help = "Create missing parents too; an existing directory is fine then."},
-	{.name = "mode", .kind = CUA_PARAM_STRING, STRING_OF(mode),
+	{.name = "mode",
+		.kind = CUA_PARAM_STRING,
+		STRING_OF(mode),
 		.help = "Permissions in octal, for example \"0755\"."},
 };
 
 static const struct cua_param file_move_params[] = {
 	PATH,
-	{.name = "destination", .kind = CUA_PARAM_STRING, STRING_OF(destination), .required = true,
+	{.name = "destination",
+		.kind = CUA_PARAM_STRING,
+		STRING_OF(destination),
+		.required = true,
 		.help = "The new path; an existing file is replaced."},
 };
 
 static const struct cua_param batch_params[] = {
-	{.name = "actions", .kind = CUA_PARAM_ACTIONS, .required = true, .min = 1,
-		.max = CUA_BATCH_MAX, .help = "Actions [{\"action\":NAME, …},…] in order."},
+	{.name = "actions",
+		.kind = CUA_PARAM_ACTIONS,
+		.required = true,
+		.min = 1,
+		.max = CUA_BATCH_MAX,
+		.help = "Actions [{\"action\":NAME, …},…] in order."},
 };
 
 #define PARAMS(p) .params = (p), .param_count = CUA_COUNT(p)
-#define INPUT .role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_EFFECT,           \
+#define INPUT                                                                                      \
+	.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_EFFECT,                 \
 	.ordered = true, .input = true
 #define SEEING .role = CUA_ROLE_VIEWER, .by = CUA_BY_DESKTOP, .ordered = true
 #define GUEST .role = CUA_ROLE_AGENT, .by = CUA_BY_GUEST
@@ -224,8 +422,8 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 		PARAMS(mouse_button_params)},
 	[CUA_ACTION_MOUSE_UP] = {"mouse_up", "Release a mouse button.", INPUT,
 		PARAMS(mouse_button_params)},
-	[CUA_ACTION_DRAG] = {"drag", "Drag along a path: one press, real motion, one release.", INPUT,
-		PARAMS(drag_params)},
+	[CUA_ACTION_DRAG] = {"drag", "Drag along a path: one press, real motion, one release.",
+		INPUT, PARAMS(drag_params)},
 	[CUA_ACTION_SCROLL] = {"scroll", "Turn the mouse wheel.", INPUT, PARAMS(scroll_params)},
 	[CUA_ACTION_KEY] = {"key", "Press keys or key combinations.", INPUT, PARAMS(key_params)},
 	[CUA_ACTION_KEY_DOWN] = {"key_down", "Press a key and hold it.", INPUT,
@@ -235,16 +433,16 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_RELEASE_ALL] = {"release_all", "Release every held key and button.", INPUT},
 	[CUA_ACTION_WAIT] = {"wait", "Wait a fixed time.", SEEING, .result = CUA_RESULT_EFFECT,
 		PARAMS(wait_params)},
-	[CUA_ACTION_WAIT_SETTLED] = {"wait_settled", "Wait until the screen stops changing.", SEEING,
-		.result = CUA_RESULT_EFFECT, PARAMS(wait_settled_params)},
+	[CUA_ACTION_WAIT_SETTLED] = {"wait_settled", "Wait until the screen stops changing.",
+		SEEING, .result = CUA_RESULT_EFFECT, PARAMS(wait_settled_params)},
 	[CUA_ACTION_WINDOWS] = {"windows", "List the windows, front to back.", SEEING,
 		.result = CUA_RESULT_WINDOWS},
 	[CUA_ACTION_LAUNCH] = {"launch", "Start a program on the desktop and let it run.", GUEST,
 		.result = CUA_RESULT_PID, PARAMS(launch_params)},
 	[CUA_ACTION_EXEC] = {"exec", "Run a command and return its output and exit status.", GUEST,
 		.result = CUA_RESULT_EXEC, PARAMS(exec_params)},
-	[CUA_ACTION_FILE_READ] = {"file_read", "Read a file.", GUEST, .result = CUA_RESULT_FILE_TEXT,
-		PARAMS(file_read_params)},
+	[CUA_ACTION_FILE_READ] = {"file_read", "Read a file.", GUEST,
+		.result = CUA_RESULT_FILE_TEXT, PARAMS(file_read_params)},
 	[CUA_ACTION_FILE_WRITE] = {"file_write", "Write a file, whole or not at all.", GUEST,
 		.result = CUA_RESULT_FILE_SIZE, PARAMS(file_write_params)},
 	[CUA_ACTION_FILE_APPEND] = {"file_append", "Append to a file.", GUEST,
@@ -259,9 +457,10 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 		.result = CUA_RESULT_DONE, PARAMS(file_mkdir_params)},
 	[CUA_ACTION_FILE_MOVE] = {"file_move", "Rename or move a file.", GUEST,
 		.result = CUA_RESULT_DONE, PARAMS(file_move_params)},
-	[CUA_ACTION_BATCH] = {"batch", "Perform several actions in order; stops at the first error.",
-		.role = CUA_ROLE_VIEWER, .by = CUA_BY_FRONT, .result = CUA_RESULT_BATCH, .ordered = true,
-		PARAMS(batch_params)},
+	[CUA_ACTION_BATCH] = {"batch",
+		"Perform several actions in order; stops at the first error.",
+		.role = CUA_ROLE_VIEWER, .by = CUA_BY_FRONT, .result = CUA_RESULT_BATCH,
+		.ordered = true, PARAMS(batch_params)},
 };
 
 const struct cua_action *cua_action_get(unsigned id) {

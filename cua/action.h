@@ -58,16 +58,16 @@ enum cua_action_id {
 /* Who performs an action. */
 enum cua_performer {
 	CUA_BY_DESKTOP, /* the worker, over E3 */
-	CUA_BY_GUEST,   /* cuad-init in the container, over E5 */
-	CUA_BY_FRONT,   /* cuad itself */
+	CUA_BY_GUEST, /* cuad-init in the container, over E5 */
+	CUA_BY_FRONT, /* cuad itself */
 };
 
 /* What the answer looks like. */
 enum cua_result {
-	CUA_RESULT_EFFECT,   /* effect, changed, frame, settled, elapsed_ms */
+	CUA_RESULT_EFFECT, /* effect, changed, frame, settled, elapsed_ms */
 	CUA_RESULT_PICTURE,
-	CUA_RESULT_SCREEN,   /* width, height, dpi */
-	CUA_RESULT_CURSOR,   /* x, y, shape */
+	CUA_RESULT_SCREEN, /* width, height, dpi */
+	CUA_RESULT_CURSOR, /* x, y, shape */
 	CUA_RESULT_WINDOWS,
 	CUA_RESULT_PID,
 	CUA_RESULT_EXEC,
@@ -75,27 +75,27 @@ enum cua_result {
 	CUA_RESULT_FILE_SIZE,
 	CUA_RESULT_FILE_LIST,
 	CUA_RESULT_FILE_STAT,
-	CUA_RESULT_DONE,     /* {} */
-	CUA_RESULT_BATCH,    /* list of the actions' results */
+	CUA_RESULT_DONE, /* {} */
+	CUA_RESULT_BATCH, /* list of the actions' results */
 	CUA_RESULT_MAX_,
 };
 
 enum cua_param_kind {
-	CUA_PARAM_INT,     /* int32, uint32 or uint64 field by its width and sign */
+	CUA_PARAM_INT, /* int32, uint32 or uint64 field by its width and sign */
 	CUA_PARAM_UINT,
 	CUA_PARAM_UINT64,
-	CUA_PARAM_REAL,    /* double */
+	CUA_PARAM_REAL, /* double */
 	CUA_PARAM_BOOL,
-	CUA_PARAM_STRING,  /* bounded by the field, UTF-8 without NUL */
-	CUA_PARAM_ENUM,    /* one of `names`, position = value */
-	CUA_PARAM_INTS,    /* exactly `max` integers */
-	CUA_PARAM_POINTS,  /* [[x,y],…], at least `min`, at most `max` points */
-	CUA_PARAM_KEYS,    /* "ctrl+c" or a list of such; at most `max` */
+	CUA_PARAM_STRING, /* bounded by the field, UTF-8 without NUL */
+	CUA_PARAM_ENUM, /* one of `names`, position = value */
+	CUA_PARAM_INTS, /* exactly `max` integers */
+	CUA_PARAM_POINTS, /* [[x,y],…], at least `min`, at most `max` points */
+	CUA_PARAM_KEYS, /* "ctrl+c" or a list of such; at most `max` */
 	CUA_PARAM_STRINGS, /* list of bounded strings; at most `max` */
-	CUA_PARAM_TEXT,    /* blob: UTF-8 of at most `max` bytes */
-	CUA_PARAM_DATA,    /* blob: base64 in JSON, at most `max` bytes */
+	CUA_PARAM_TEXT, /* blob: UTF-8 of at most `max` bytes */
+	CUA_PARAM_DATA, /* blob: base64 in JSON, at most `max` bytes */
 	CUA_PARAM_COMMAND, /* blob: list of strings, or one string = sh -c */
-	CUA_PARAM_ENV,     /* blob: object of strings */
+	CUA_PARAM_ENV, /* blob: object of strings */
 	CUA_PARAM_ACTIONS, /* batch: list of actions, kept as JSON by the front */
 	CUA_PARAM_PICTURE, /* true or an object of screenshot's parameters, kept as JSON by the front */
 };
@@ -103,13 +103,13 @@ enum cua_param_kind {
 struct cua_param {
 	const char *name;
 	enum cua_param_kind kind;
-	uint16_t field;     /* offset of the value in cua_Args */
-	uint16_t presence;  /* offset of has_… or …_count */
+	uint16_t field; /* offset of the value in cua_Args */
+	uint16_t presence; /* offset of has_… or …_count */
 	uint16_t item_size; /* STRING and STRINGS: size of one string with its NUL */
 	bool required;
 	double min;
 	double max;
-	const char *fallback;     /* the default as JSON text, for documents; applied by performers */
+	const char *fallback; /* the default as JSON text, for documents; applied by performers */
 	const char *const *names; /* ENUM: NULL-terminated */
 	const char *help;
 };
@@ -121,7 +121,7 @@ struct cua_action {
 	enum cua_performer by;
 	enum cua_result result;
 	bool ordered; /* runs in the order sent on its connection */
-	bool input;   /* takes modifiers, settle, settle_max, space, screenshot as well */
+	bool input; /* takes modifiers, settle, settle_max, space, screenshot as well */
 	const struct cua_param *params;
 	size_t param_count;
 };

@@ -101,8 +101,8 @@ int cua_err_errno(struct cua_err *err, int errnum, const char *fmt, ...) {
 	va_end(ap);
 	if (err) {
 		size_t used = strlen(err->message);
-		(void)snprintf(err->message + used, sizeof(err->message) - used, ": %s",
-			strerror(number));
+		(void)snprintf(
+			err->message + used, sizeof(err->message) - used, ": %s", strerror(number));
 	}
 	return r;
 }
@@ -118,7 +118,8 @@ int cua_err_prefix(struct cua_err *err, const char *fmt, ...) {
 	int used = vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
 	if (used >= 0 && (size_t)used < sizeof(err->message)) {
-		(void)snprintf(err->message + used, sizeof(err->message) - (size_t)used, ": %s", old);
+		(void)snprintf(
+			err->message + used, sizeof(err->message) - (size_t)used, ": %s", old);
 	}
 	return -(int)err->code;
 }

@@ -126,8 +126,8 @@ int fd_replace_file(int dirfd, const char *name, const void *data, size_t len, m
 	struct cua_err *err) {
 	char tmp[300];
 	(void)snprintf(tmp, sizeof(tmp), ".%s.tmp", name);
-	_cleanup_fd_ int fd = openat(
-		dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+	_cleanup_fd_ int fd =
+		openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0) {
 		return cua_err_errno(err, errno, "cannot write %s", name);
 	}

@@ -49,10 +49,11 @@ void cua_log(enum cua_log_level level, const char *fmt, ...) {
 		}
 	}
 	char line[1100];
-	int n = logger.terminal
-			? snprintf(line, sizeof(line), "%s: %s\n", logger.program, text)
-			: snprintf(line, sizeof(line), "<%d>%s: %s\n", (int)level, logger.program, text);
+	int n = logger.terminal ? snprintf(line, sizeof(line), "%s: %s\n", logger.program, text)
+				: snprintf(line, sizeof(line), "<%d>%s: %s\n", (int)level,
+					  logger.program, text);
 	if (n > 0) {
-		(void)!write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+		(void)!write(STDERR_FILENO, line,
+			(size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 	}
 }

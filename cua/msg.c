@@ -41,8 +41,8 @@ struct msg_def {
 /* name, body, who to whom, descriptors at least and at most, blobs at most */
 static const struct msg_def defs[CUA_MSG_MAX_] = {
 	[CUA_MSG_HELLO] = {"hello", cua_Hello_fields, ANY_DIR, 0, 0, 0},
-	[CUA_MSG_REPLY] = {"reply", cua_Reply_fields, CUA_DIR_SUPERVISOR_TO_CUAD | CUA_DIR_INIT_TO_CUAD,
-		0, 0, 0},
+	[CUA_MSG_REPLY] = {"reply", cua_Reply_fields,
+		CUA_DIR_SUPERVISOR_TO_CUAD | CUA_DIR_INIT_TO_CUAD, 0, 0, 0},
 	[CUA_MSG_CONFIG] = {"config", cua_Config_fields, CUA_DIR_CONFIG, 0, 0, 0},
 	[CUA_MSG_SESSION_CREATE] = {"session_create", cua_SessionCreate_fields,
 		CUA_DIR_CUAD_TO_SUPERVISOR, 0, 0, 0},
@@ -55,8 +55,8 @@ static const struct msg_def defs[CUA_MSG_MAX_] = {
 	[CUA_MSG_USAGE_REQUEST] = {"usage_request", cua_UsageRequest_fields,
 		CUA_DIR_CUAD_TO_SUPERVISOR, 0, 0, 0},
 	[CUA_MSG_USAGE] = {"usage", cua_Usage_fields, CUA_DIR_SUPERVISOR_TO_CUAD, 0, 0, 0},
-	[CUA_MSG_LISTENER] = {"listener", cua_ListenerHandover_fields, CUA_DIR_SUPERVISOR_TO_CUAD, 1,
-		1, 0},
+	[CUA_MSG_LISTENER] = {"listener", cua_ListenerHandover_fields, CUA_DIR_SUPERVISOR_TO_CUAD,
+		1, 1, 0},
 	[CUA_MSG_SYNCED] = {"synced", cua_Synced_fields, CUA_DIR_SUPERVISOR_TO_CUAD, 0, 0, 0},
 	[CUA_MSG_TEMPLATE_REQUEST] = {"template_request", cua_TemplateRequest_fields,
 		CUA_DIR_CUAD_TO_SUPERVISOR, 0, 0, 0},
@@ -74,19 +74,22 @@ static const struct msg_def defs[CUA_MSG_MAX_] = {
 		0, 0, 1},
 	[CUA_MSG_LEASE_END] = {"lease_end", cua_LeaseEnd_fields, CUA_DIR_CUAD_TO_WORKER, 0, 0, 0},
 	[CUA_MSG_EXEC_START] = {"exec_start", cua_ExecStart_fields, CUA_DIR_CUAD_TO_INIT, 0, 3, 2},
-	[CUA_MSG_EXEC_STARTED] = {"exec_started", cua_ExecStarted_fields, CUA_DIR_INIT_TO_CUAD, 0, 0,
-		0},
+	[CUA_MSG_EXEC_STARTED] = {"exec_started", cua_ExecStarted_fields, CUA_DIR_INIT_TO_CUAD, 0,
+		0, 0},
 	[CUA_MSG_EXEC_EXIT] = {"exec_exit", cua_ExecExit_fields, CUA_DIR_INIT_TO_CUAD, 0, 0, 0},
-	[CUA_MSG_EXEC_SIGNAL] = {"exec_signal", cua_ExecSignal_fields, CUA_DIR_CUAD_TO_INIT, 0, 0, 0},
-	[CUA_MSG_EXEC_RESIZE] = {"exec_resize", cua_ExecResize_fields, CUA_DIR_CUAD_TO_INIT, 0, 0, 0},
+	[CUA_MSG_EXEC_SIGNAL] = {"exec_signal", cua_ExecSignal_fields, CUA_DIR_CUAD_TO_INIT, 0, 0,
+		0},
+	[CUA_MSG_EXEC_RESIZE] = {"exec_resize", cua_ExecResize_fields, CUA_DIR_CUAD_TO_INIT, 0, 0,
+		0},
 	[CUA_MSG_DESKTOP_COMMAND] = {"desktop_command", cua_DesktopCommand_fields,
 		CUA_DIR_CUAD_TO_INIT, 0, 0, 2},
-	[CUA_MSG_FILE_REQUEST] = {"file_request", cua_FileRequest_fields, CUA_DIR_CUAD_TO_INIT, 0, 1,
-		0},
+	[CUA_MSG_FILE_REQUEST] = {"file_request", cua_FileRequest_fields, CUA_DIR_CUAD_TO_INIT, 0,
+		1, 0},
 	[CUA_MSG_FILE_END] = {"file_end", cua_FileEnd_fields, CUA_DIR_CUAD_TO_INIT, 0, 0, 0},
-	[CUA_MSG_FILE_RESULT] = {"file_result", cua_FileResult_fields, CUA_DIR_INIT_TO_CUAD, 0, 0, 1},
-	[CUA_MSG_SERVICE_EVENT] = {"service_event", cua_ServiceEvent_fields, CUA_DIR_INIT_TO_CUAD, 0,
-		0, 0},
+	[CUA_MSG_FILE_RESULT] = {"file_result", cua_FileResult_fields, CUA_DIR_INIT_TO_CUAD, 0, 0,
+		1},
+	[CUA_MSG_SERVICE_EVENT] = {"service_event", cua_ServiceEvent_fields, CUA_DIR_INIT_TO_CUAD,
+		0, 0, 0},
 };
 
 static const struct msg_def *def_of(unsigned type) {
@@ -124,7 +127,8 @@ static int blobs_memfd(const struct cua_out *out, size_t total, struct cua_err *
 	}
 	_cleanup_free_ uint8_t *joined = malloc(total);
 	if (!joined) {
-		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a message of %zu bytes", total);
+		return cua_err_set(
+			err, CUA_EXHAUSTED, "no memory for a message of %zu bytes", total);
 	}
 	blobs_copy(out, joined);
 	return fd_memfd_sealed(joined, total, err);
@@ -133,8 +137,8 @@ static int blobs_memfd(const struct cua_out *out, size_t total, struct cua_err *
 static int head_check(const struct cua_out *out, const struct msg_def *def, struct cua_err *err) {
 	if (!def || out->blob_count > def->blob_max || out->fd_count > def->fd_max ||
 		out->fd_count < def->fd_min) {
-		return cua_err_set(err, CUA_INTERNAL, "message %u does not fit its row",
-			(unsigned)out->type);
+		return cua_err_set(
+			err, CUA_INTERNAL, "message %u does not fit its row", (unsigned)out->type);
 	}
 	if (blobs_total(out) > CUA_BLOB_MAX) {
 		return cua_err_set(err, CUA_TOO_LARGE, "message %s: %zu bytes are more than %u",
@@ -156,8 +160,8 @@ static ssize_t encode(const struct cua_out *out, const struct msg_def *def, bool
 	pb_ostream_t stream =
 		pb_ostream_from_buffer(buf + sizeof(head), CUA_MSG_MAX - sizeof(head) - tail);
 	if (!pb_encode(&stream, def->fields, out->body)) {
-		return cua_err_set(err, CUA_TOO_LARGE, "message %s cannot be encoded: %s", def->name,
-			PB_GET_ERROR(&stream));
+		return cua_err_set(err, CUA_TOO_LARGE, "message %s cannot be encoded: %s",
+			def->name, PB_GET_ERROR(&stream));
 	}
 	head.body_len = (uint32_t)stream.bytes_written;
 	memcpy(buf, &head, sizeof(head));
@@ -277,9 +281,8 @@ static int blobs_map(struct cua_msg *msg, size_t total, struct cua_err *err) {
 	return 0;
 }
 
-static int blobs_place(
-	struct cua_msg *msg, const struct head *head, const uint8_t *tail, size_t tail_len,
-	struct cua_err *err) {
+static int blobs_place(struct cua_msg *msg, const struct head *head, const uint8_t *tail,
+	size_t tail_len, struct cua_err *err) {
 	size_t total = 0;
 	for (size_t i = 0; i < head->blob_count; i++) {
 		total += head->blob_len[i];
@@ -335,8 +338,8 @@ static int parse(struct cua_msg *msg, size_t len, unsigned dirs, struct cua_err 
 		return r;
 	}
 	if (msg->fd_count < def->fd_min || msg->fd_count > def->fd_max) {
-		return cua_err_set(err, CUA_BAD_REQUEST, "message %s has %zu descriptors", def->name,
-			msg->fd_count);
+		return cua_err_set(err, CUA_BAD_REQUEST, "message %s has %zu descriptors",
+			def->name, msg->fd_count);
 	}
 	return body_decode(msg, def, body, head.body_len, err);
 }
@@ -450,8 +453,8 @@ int cua_strings_count(struct cua_span blob, size_t max, struct cua_err *err) {
 		count += p[i] == '\0';
 	}
 	if (count > max || (blob.len > 0 && p[blob.len - 1] != '\0')) {
-		return cua_err_set(err, CUA_INVALID, "a list of strings is malformed or longer than %zu",
-			max);
+		return cua_err_set(
+			err, CUA_INVALID, "a list of strings is malformed or longer than %zu", max);
 	}
 	return (int)count;
 }

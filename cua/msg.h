@@ -185,7 +185,8 @@ char **cua_strings_split(struct cua_span blob, size_t max, struct cua_err *err);
 /* ---- lists of file entries inside a blob, each with its length before it ---- */
 
 /* Encodes one entry into buf. Bytes written, or -CUA_TOO_LARGE when size does not suffice. */
-int cua_entry_put(const cua_FileEntry *entry, void *buf, size_t size, struct cua_err *err) CUA_CHECK;
+int cua_entry_put(
+	const cua_FileEntry *entry, void *buf, size_t size, struct cua_err *err) CUA_CHECK;
 /* Takes the first entry off *rest. 1: *ret is filled. 0: the list is at its end. Negative: it is
  * malformed. */
 int cua_entry_next(struct cua_span *rest, cua_FileEntry *ret, struct cua_err *err) CUA_CHECK;
