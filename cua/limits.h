@@ -37,6 +37,7 @@
 #define CUA_BATCH_MAX 256
 #define CUA_CHANGED_MAX 16 /* rectangles told in a result */
 #define CUA_WINDOWS_MAX 64
+#define CUA_JOBS_MAX 256 /* actions under way in one worker */
 
 /* Commands and files. */
 #define CUA_ARGV_BYTES (2u << 20)
