@@ -58,7 +58,6 @@
 #define CUA_DISK_FREE_MS 5000 /* until the loop device of a disk must be free */
 #define CUA_KILL_WAIT_MS 10000 /* until a killed process must be gone */
 #define CUA_MONITOR_WAIT_MS 5000 /* for liblxc's monitor to tidy up by itself */
-#define CUA_FLOWS_PER_SESSION 2000 /* connections that the host tracks for a session */
 #define CUA_DPI_MIN 30
 #define CUA_DPI_MAX 600
 #define CUA_CPU_MILLI_MIN 50 /* a thousandth of a CPU each */
