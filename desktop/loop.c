@@ -7,10 +7,10 @@
 struct loop {
 	uv_loop_t uv;
 	uv_prepare_t prepare;
-	uv_check_t check;
 	uv_idle_t idle; /* runs while there is more to do than to wait for */
-	bool (*before)(void *ctx);
-	loop_fn *after;
+	bool working; /* this turn has called somebody */
+	bool (*on_waiting)(void *ctx);
+	loop_fn *on_working;
 	void *ctx;
 };
 
@@ -30,19 +30,24 @@ static void on_idle(uv_idle_t *idle) {
 	(void)idle;
 }
 
+/* To be called before anybody else's code. */
+static void work(const uv_loop_t *uv) {
+	struct loop *loop = uv->data;
+	if (!loop->working && loop->on_working) {
+		loop->on_working(loop->ctx);
+	}
+	loop->working = true;
+}
+
 static void on_prepare(uv_prepare_t *prepare) {
 	struct loop *loop = prepare->data;
-	if (loop->before && loop->before(loop->ctx)) {
+	work(&loop->uv);
+	bool more = loop->on_waiting && loop->on_waiting(loop->ctx);
+	loop->working = false;
+	if (more) {
 		(void)uv_idle_start(&loop->idle, on_idle);
 	} else {
 		(void)uv_idle_stop(&loop->idle);
-	}
-}
-
-static void on_check(uv_check_t *check) {
-	struct loop *loop = check->data;
-	if (loop->after) {
-		loop->after(loop->ctx);
 	}
 }
 
@@ -54,12 +59,10 @@ struct loop *loop_new(struct cua_err *err) {
 		return NULL;
 	}
 	(void)uv_prepare_init(&loop->uv, &loop->prepare);
-	(void)uv_check_init(&loop->uv, &loop->check);
 	(void)uv_idle_init(&loop->uv, &loop->idle);
 	loop->prepare.data = loop;
-	loop->check.data = loop;
+	loop->uv.data = loop;
 	(void)uv_prepare_start(&loop->prepare, on_prepare);
-	(void)uv_check_start(&loop->check, on_check);
 	return take_ptr(loop);
 }
 
@@ -72,9 +75,8 @@ static void close_left(uv_handle_t *handle, void *ctx) {
 	if (uv_is_closing(handle)) {
 		return;
 	}
-	bool embedded = handle == (uv_handle_t *)&loop->prepare ||
-			handle == (uv_handle_t *)&loop->check ||
-			handle == (uv_handle_t *)&loop->idle;
+	bool embedded =
+		handle == (uv_handle_t *)&loop->prepare || handle == (uv_handle_t *)&loop->idle;
 	uv_close(handle, embedded ? NULL : on_closed);
 }
 
@@ -100,9 +102,9 @@ void loop_stop(struct loop *loop) {
 	uv_stop(&loop->uv);
 }
 
-void loop_on_turn(struct loop *loop, bool (*before)(void *ctx), loop_fn *after, void *ctx) {
-	loop->before = before;
-	loop->after = after;
+void loop_on_turn(struct loop *loop, bool (*waiting)(void *ctx), loop_fn *working, void *ctx) {
+	loop->on_waiting = waiting;
+	loop->on_working = working;
 	loop->ctx = ctx;
 }
 
@@ -112,6 +114,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
 	(void)status; /* the next read or write tells the error */
 	(void)events;
 	struct loop_io *io = poll->data;
+	work(poll->loop);
 	io->fn(io->ctx);
 }
 
@@ -145,6 +148,7 @@ struct loop_io *loop_io_remove(struct loop_io *io) {
 
 static void on_timer(uv_timer_t *handle) {
 	struct loop_timer *timer = handle->data;
+	work(handle->loop);
 	timer->fn(timer->ctx);
 }
 

@@ -23,10 +23,10 @@ void loop_run(struct loop *loop);
 void loop_turn(struct loop *loop);
 /* Ends loop_run() after the current callback. */
 void loop_stop(struct loop *loop);
-/* `before` is called each time that the loop is about to wait: it does what is left to do, and
- * returning true means that there is more, so the loop does not wait. `after` (may be NULL) is called
- * when the loop has waited. Once per loop. */
-void loop_on_turn(struct loop *loop, bool (*before)(void *ctx), loop_fn *after, void *ctx);
+/* `waiting` is called each time that the loop is about to wait: it does what is left to do, and
+ * returning true means that there is more, so the loop does not wait. `working` (may be NULL) is
+ * called before the first callback of a turn. Once per loop. */
+void loop_on_turn(struct loop *loop, bool (*waiting)(void *ctx), loop_fn *working, void *ctx);
 
 /* Calls fn while the descriptor, which stays the caller's and must outlive the watch, is readable or
  * hung up. NULL on failure. */

@@ -216,6 +216,10 @@ static void note_size(struct x11 *x, const XEvent *event) {
 	}
 }
 
+bool x11_pending(struct x11 *x) {
+	return !x->lost && XEventsQueued(x->display, QueuedAlready) > 0;
+}
+
 bool x11_dispatch(struct x11 *x, x11_event_fn *fn, void *ctx) {
 	for (int i = 0; i < EVENTS_PER_DISPATCH; i++) {
 		if (x->lost || XPending(x->display) <= 0) {

@@ -1,0 +1,335 @@
+/* Jobs: from a request to its answer. What an action does is in act_see.c and act_input.c. */
+#include "desktop/perform.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "desktop/args.h"
+#include "desktop/perform_priv.h"
+
+struct perform {
+	struct perform_config config;
+	struct job *jobs; /* oldest first */
+	size_t count;
+	struct job *active; /* the input action that has mouse and keyboard */
+	struct picture_cache cache;
+	cua_ActionResult result; /* the answer being made: it is large */
+};
+
+static act_fn *const acts[CUA_ACTION_MAX_] = {
+	[CUA_ACTION_SCREENSHOT] = act_screenshot,
+	[CUA_ACTION_SCREEN_SIZE] = act_screen_size,
+	[CUA_ACTION_CURSOR_POSITION] = act_cursor_position,
+	[CUA_ACTION_MOVE] = act_move,
+	[CUA_ACTION_CLICK] = act_click,
+	[CUA_ACTION_MOUSE_DOWN] = act_mouse_down,
+	[CUA_ACTION_MOUSE_UP] = act_mouse_up,
+	[CUA_ACTION_DRAG] = act_drag,
+	[CUA_ACTION_SCROLL] = act_scroll,
+	[CUA_ACTION_KEY] = act_key,
+	[CUA_ACTION_KEY_DOWN] = act_key_down,
+	[CUA_ACTION_KEY_UP] = act_key_up,
+	[CUA_ACTION_TYPE] = act_type,
+	[CUA_ACTION_RELEASE_ALL] = act_release_all,
+	[CUA_ACTION_WAIT] = act_wait,
+	[CUA_ACTION_WAIT_SETTLED] = act_wait_settled,
+	[CUA_ACTION_WINDOWS] = act_windows,
+};
+
+/* ---------------------------------------------------------------- for the actions */
+
+static void job_run(struct job *job);
+static void start_next(struct perform *p);
+
+static void on_settled(struct settle_wait *wait, bool settled) {
+	struct job *job = (struct job *)((char *)wait - offsetof(struct job, wait));
+	struct perform *p = job->perform;
+	job->settled = settled;
+	job_run(job);
+	start_next(p);
+}
+
+int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms) {
+	settle_begin(job->scene->settle, &job->wait, (uint32_t[]){quiet_ms, max_ms}, on_settled);
+	return JOB_SETTLES;
+}
+
+int job_begin(struct job *job, struct cua_err *err) {
+	int r = scene_look(job->scene, err);
+	if (r < 0) {
+		return r;
+	}
+	job->start_frame = capture_frame(job->scene->capture);
+	return 0;
+}
+
+int job_effect(struct job *job, bool waited, struct cua_err *err) {
+	int r = scene_look(job->scene, err);
+	if (r < 0) {
+		return r;
+	}
+	cua_ActionResult *result = job->result;
+	struct rect changed[CUA_CHANGED_MAX];
+	size_t count =
+		capture_changed(job->scene->capture, job->start_frame, changed, CUA_CHANGED_MAX);
+	result->has_effect = true;
+	result->effect = cua_Effect_EFFECT_UNKNOWN;
+	if (count > 0) {
+		result->effect = cua_Effect_EFFECT_CHANGED;
+	} else if (waited) {
+		result->effect = cua_Effect_EFFECT_UNCHANGED;
+	}
+	result->changed_count = (pb_size_t)count;
+	for (size_t i = 0; i < count; i++) {
+		result->changed[i] =
+			(cua_Rect){changed[i].x, changed[i].y, changed[i].width, changed[i].height};
+	}
+	result->has_frame = true;
+	result->frame = capture_frame(job->scene->capture);
+	return 0;
+}
+
+struct picture_cache *job_cache(struct job *job) {
+	return &job->perform->cache;
+}
+
+struct watchdog *job_dog(struct job *job) {
+	return job->perform->config.dog;
+}
+
+uint32_t job_dpi(const struct job *job) {
+	return job->perform->config.dpi;
+}
+
+/* ---------------------------------------------------------------- answers */
+
+static void answer(struct perform *p, cua_ActionResult *result, struct cua_span picture) {
+	p->config.answer(p->config.ctx, result, picture);
+}
+
+static void answer_error(struct perform *p, uint32_t serial, const struct cua_err *err) {
+	p->result = (cua_ActionResult){
+		.serial = serial, .has_error = true, .error = cua_error_to_wire(err)};
+	answer(p, &p->result, (struct cua_span){0});
+}
+
+/* ---------------------------------------------------------------- jobs */
+
+static void job_free(struct job *job) {
+	struct perform *p = job->perform;
+	struct job **at = &p->jobs;
+	while (*at && *at != job) {
+		at = &(*at)->next;
+	}
+	if (*at) {
+		*at = job->next;
+		p->count--;
+	}
+	if (p->active == job) {
+		p->active = NULL;
+	}
+	settle_cancel(&job->wait);
+	loop_timer_free(job->timer);
+	act_input_undo(job);
+	if (job->orphan && job->scene->input) {
+		input_lease_end(job->scene->input, job->lease);
+	}
+	free(job->text);
+	free(job);
+}
+
+static int job_step(struct job *job, struct cua_err *err) {
+	act_fn *act = acts[job->call.id];
+	job->perform->result = (cua_ActionResult){.serial = job->serial};
+	job->result = &job->perform->result;
+	job->picture = (struct cua_span){0};
+	if (!job->scene->x) {
+		return cua_err_set(err, CUA_CONFLICT, "the desktop's X server is gone");
+	}
+	return job->call.action->input ? act_input(job, act, err) : act(job, err);
+}
+
+/* Steps; frees the job when it is done. */
+static void job_run(struct job *job) {
+	struct perform *p = job->perform;
+	struct cua_err err = {0};
+	int r = job_step(job, &err);
+	if (r > 0) {
+		if (r != JOB_SETTLES) {
+			loop_timer_start(job->timer, (uint64_t)r);
+		}
+		if (p->active == job && act_input_over(job)) {
+			p->active = NULL;
+		}
+		return;
+	}
+	if (r < 0) {
+		answer_error(p, job->serial, &err);
+	} else {
+		p->result.has_elapsed_us = true;
+		p->result.elapsed_us = (uint32_t)(loop_now_us() - job->start_us);
+		answer(p, &p->result, job->picture);
+	}
+	job_free(job);
+}
+
+static void on_timer(void *ctx) {
+	struct job *job = ctx;
+	struct perform *p = job->perform;
+	job_run(job);
+	start_next(p);
+}
+
+/* Gives mouse and keyboard to the input actions that wait, one after the other. */
+static void start_next(struct perform *p) {
+	struct job *job = p->jobs;
+	while (!p->active && job) {
+		if (!job->queued) {
+			job = job->next;
+			continue;
+		}
+		job->queued = false;
+		p->active = job;
+		job_run(job);
+		job = p->jobs; /* the list has changed */
+	}
+}
+
+static void job_add(struct perform *p, struct job *job) {
+	struct job **at = &p->jobs;
+	while (*at) {
+		at = &(*at)->next;
+	}
+	*at = job;
+	p->count++;
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static const struct cua_action *row_of(uint32_t id) {
+	const struct cua_action *action = cua_action_get(id);
+	return action && action->by == CUA_BY_DESKTOP && acts[id] ? action : NULL;
+}
+
+/* The text outlives its message. */
+static int copy_text(struct job *job, struct cua_span text, struct cua_err *err) {
+	job->text = malloc(text.len + 1);
+	if (!job->text) {
+		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a text");
+	}
+	if (text.len > 0) {
+		memcpy(job->text, text.data, text.len);
+	}
+	job->call.blob[0] = (struct cua_span){.data = job->text, .len = text.len};
+	job->call.blob_count = 1;
+	return 0;
+}
+
+static int check(struct perform *p, const struct cua_call *call, struct cua_err *err) {
+	if (!call->action) {
+		return cua_err_set(err, CUA_BAD_REQUEST, "no action %u for the desktop", call->id);
+	}
+	if (p->count >= CUA_JOBS_MAX) {
+		return cua_err_about(
+			err, CUA_EXHAUSTED, "actions", "%d actions are under way", CUA_JOBS_MAX);
+	}
+	if (!p->config.scene->x) {
+		return cua_err_set(err, CUA_CONFLICT, "the desktop has no X server now");
+	}
+	return args_check(call, err);
+}
+
+static struct job *job_new(struct perform *p, const struct cua_msg *msg, struct cua_err *err) {
+	const cua_ActionRequest *request = &msg->body.action_request;
+	struct job *job = calloc(1, sizeof(*job));
+	if (!job) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for an action");
+		return NULL;
+	}
+	job->perform = p;
+	job->scene = p->config.scene;
+	job->serial = request->serial;
+	job->lease = request->lease;
+	job->start_us = loop_now_us();
+	job->call.id = request->action;
+	job->call.action = row_of(request->action);
+	job->call.args = request->args;
+	job->call.blob_count = msg->blob_count;
+	memcpy(job->call.blob, msg->blob, sizeof(job->call.blob));
+	int r = check(p, &job->call, err);
+	if (r == 0) {
+		r = copy_text(job,
+			cua_call_blob(&job->call, request->args.has_text, request->args.text), err);
+	}
+	job->timer = r == 0 ? loop_timer_new(p->config.loop, on_timer, job, err) : NULL;
+	if (!job->timer) {
+		job_free(job);
+		return NULL;
+	}
+	return job;
+}
+
+void perform_request(struct perform *p, const struct cua_msg *msg) {
+	struct cua_err err = {0};
+	struct job *job = job_new(p, msg, &err);
+	if (!job) {
+		answer_error(p, msg->body.action_request.serial, &err);
+		return;
+	}
+	job_add(p, job);
+	if (job->call.action->input) {
+		job->queued = true;
+		start_next(p);
+	} else {
+		job_run(job);
+	}
+}
+
+void perform_lease_end(struct perform *p, uint32_t lease) {
+	for (struct job *job = p->jobs; job; job = job->next) {
+		job->orphan = job->orphan || job->lease == lease;
+	}
+	if (p->config.scene->input) {
+		input_lease_end(p->config.scene->input, lease);
+	}
+}
+
+void perform_cancel(struct perform *p) {
+	while (p->jobs) {
+		job_free(p->jobs);
+	}
+	if (p->config.scene->input) {
+		(void)input_release_all(p->config.scene->input);
+	}
+}
+
+void perform_fail(struct perform *p, const struct cua_err *why) {
+	while (p->jobs) {
+		uint32_t serial = p->jobs->serial;
+		job_free(p->jobs);
+		answer_error(p, serial, why);
+	}
+}
+
+size_t perform_count(const struct perform *p) {
+	return p->count;
+}
+
+struct perform *perform_new(const struct perform_config *config, struct cua_err *err) {
+	struct perform *p = calloc(1, sizeof(*p));
+	if (!p) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory to perform actions");
+		return NULL;
+	}
+	p->config = *config;
+	return p;
+}
+
+struct perform *perform_free(struct perform *p) {
+	if (p) {
+		perform_cancel(p);
+		picture_cache_done(&p->cache);
+	}
+	free(p);
+	return NULL;
+}

@@ -1,0 +1,38 @@
+/* Performs actions: a table from the action's id to its function, and the jobs under way. Input
+ * actions run one at a time in the order in which they came; all others run side by side. */
+#pragma once
+
+#include "cua/action.h"
+#include "desktop/scene.h"
+#include "desktop/watchdog.h"
+
+struct perform;
+
+/* Receives each answer; valid during the call. picture is empty without one. */
+typedef void perform_answer(void *ctx, const cua_ActionResult *result, struct cua_span picture);
+
+struct perform_config {
+	struct loop *loop;
+	struct scene *scene;
+	struct watchdog *dog; /* sleeps while a picture is encoded */
+	uint32_t dpi;
+	perform_answer *answer;
+	void *ctx;
+};
+
+/* Nothing under way. scene and dog must outlive it. NULL on failure. */
+struct perform *perform_new(const struct perform_config *config, struct cua_err *err);
+/* Ends what is under way without an answer. NULL is fine. Returns NULL. */
+struct perform *perform_free(struct perform *p);
+
+/* Begins an action (an ACTION_REQUEST, valid during the call). It is answered exactly once, perhaps
+ * before this returns, unless perform_cancel() comes first. */
+void perform_request(struct perform *p, const struct cua_msg *msg);
+/* Lets go of what a lease holds. */
+void perform_lease_end(struct perform *p, uint32_t lease);
+/* Ends everything without answers and lets go of every key and button: cuad is gone. */
+void perform_cancel(struct perform *p);
+/* Answers everything with this error: the X server is gone. To be called before scene_detach(). */
+void perform_fail(struct perform *p, const struct cua_err *why);
+/* Number of actions under way. */
+size_t perform_count(const struct perform *p);

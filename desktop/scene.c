@@ -1,0 +1,102 @@
+/* See the header. Damage is gathered for one tick before anybody looks, so that a program that
+ * repaints all the time costs one comparison per tick and not one per event. */
+#include "desktop/scene.h"
+
+#include <time.h>
+
+#include "cua/limits.h"
+
+#define TICK_MS 16
+/* Events that one look drains before it goes on with what it has. */
+#define DRAINS 8
+
+/* Numbers go on from the clock's microseconds, so that a worker that was restarted never gives a
+ * frame the number of another one; they stay exact as a double. */
+static uint64_t first_frame(void) {
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void on_event(void *ctx, union _XEvent *event) {
+	scene_event(ctx, event);
+}
+
+static void look(void *ctx) {
+	struct cua_err ignored; /* a lost server is noticed by its link */
+	(void)!scene_look(ctx, &ignored);
+}
+
+CUA_DEFINE_CLEANUP(struct scene *, scene_free)
+
+struct scene *scene_new(struct loop *loop, struct cua_err *err) {
+	_cleanup_(scene_free_p) struct scene *scene = calloc(1, sizeof(*scene));
+	if (!scene) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for the scene");
+		return NULL;
+	}
+	scene->loop = loop;
+	scene->next_frame = first_frame();
+	scene->settle = settle_new(loop, look, scene, err);
+	scene->tick = loop_timer_new(loop, look, scene, err);
+	return scene->settle && scene->tick ? take_ptr(scene) : NULL;
+}
+
+struct scene *scene_free(struct scene *scene) {
+	if (scene) {
+		scene_detach(scene);
+		settle_free(scene->settle);
+		loop_timer_free(scene->tick);
+	}
+	free(scene);
+	return NULL;
+}
+
+int scene_attach(struct scene *scene, struct x11 *x, struct cua_err *err) {
+	scene->x = x;
+	scene->capture = capture_new(x, scene->next_frame, err);
+	scene->input = scene->capture ? input_new(x, err) : NULL;
+	if (!scene->input) {
+		scene_detach(scene);
+		return -CUA_INTERNAL;
+	}
+	return 0;
+}
+
+void scene_detach(struct scene *scene) {
+	if (scene->capture) {
+		scene->next_frame = capture_frame(scene->capture) + 1;
+	}
+	scene->input = input_free(scene->input);
+	scene->capture = capture_free(scene->capture);
+	scene->x = NULL;
+}
+
+void scene_event(struct scene *scene, union _XEvent *event) {
+	if (scene->capture && !capture_event(scene->capture, event)) {
+		input_event(scene->input, event);
+	}
+}
+
+void scene_pump(struct scene *scene) {
+	if (scene->capture && capture_dirty(scene->capture) && !loop_timer_running(scene->tick) &&
+		(scene->watched || settle_busy(scene->settle))) {
+		loop_timer_start(scene->tick, TICK_MS);
+	}
+}
+
+int scene_look(struct scene *scene, struct cua_err *err) {
+	if (!scene->capture) {
+		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
+	}
+	int r = x11_sync(scene->x, err);
+	for (int i = 0; r == 0 && i < DRAINS && x11_dispatch(scene->x, on_event, scene); i++) {
+	}
+	if (r == 0) {
+		r = capture_look(scene->capture, err);
+	}
+	if (r > 0) {
+		settle_changed(scene->settle);
+	}
+	return r;
+}

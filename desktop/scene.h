@@ -1,0 +1,37 @@
+/* What is on the screen now, and who waits for it to change or to rest: the parts that live as long
+ * as one X connection, and the waits that outlive it. */
+#pragma once
+
+#include "desktop/capture.h"
+#include "desktop/input.h"
+#include "desktop/settle.h"
+
+struct scene {
+	struct loop *loop;
+	struct settle *settle;
+	struct loop_timer *tick; /* runs while damage is being gathered */
+	uint64_t next_frame; /* first number for the next connection */
+	bool watched; /* somebody else than a settle_wait wants changes to be looked at */
+	/* NULL while there is no X server */
+	struct x11 *x;
+	struct capture *capture;
+	struct input *input;
+};
+
+/* A scene without a server. NULL on failure. */
+struct scene *scene_new(struct loop *loop, struct cua_err *err);
+/* NULL is fine. Returns NULL. */
+struct scene *scene_free(struct scene *scene);
+
+/* Begins with a connection, which must outlive scene_detach(). On failure nothing is attached. */
+int scene_attach(struct scene *scene, struct x11 *x, struct cua_err *err) CUA_CHECK;
+/* The connection is about to go. */
+void scene_detach(struct scene *scene);
+/* Takes an event of the connection. */
+void scene_event(struct scene *scene, union _XEvent *event);
+/* To be called each time that the loop is about to wait: arranges a look if there is damage and
+ * somebody cares. */
+void scene_pump(struct scene *scene);
+/* Looks at the screen as the server has it now, all that was sent before included; waits are told of
+ * a change. 1 changed, 0 not, negative: there is no server. */
+int scene_look(struct scene *scene, struct cua_err *err) CUA_CHECK;
