@@ -6,10 +6,12 @@
  *   RUN/sessions/ID/disk          where disk.img is mounted
  *   RUN/sessions/ID/layer-N       template layers, mounted with the session's id map
  *   RUN/sessions/ID/rootfs        the overlay of both, the container's root
- *   RUN/sessions/ID/x11           bound read-write at /tmp/.X11-unix: holds X0
+ *   RUN/sessions/ID/x11           a small tmpfs, bound read-write at /tmp/.X11-unix: holds X0
  *   RUN/sessions/ID/link          bound read-only at /run/cuad/link: holds E5's socket "sock"
  *   RUN/sessions/ID/lxc           liblxc's own directory for this container (lxcpath)
- * The directory RUN/sessions/ID is 0711 root: a worker passes through it, a container never sees it. */
+ * The directory RUN/sessions/ID is 0110, owned by the container's root (liblxc passes through it with
+ * that id) and the worker's group: other users of the host cannot reach the container's setuid
+ * files, and a container never sees it. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,14 +24,14 @@
 
 /* Where the installation keeps things; filled once at start. */
 struct plan_host {
-	char state_dir[256];   /* /var/lib/cuad */
-	char run_dir[256];     /* /run/cuad */
+	char state_dir[256]; /* /var/lib/cuad */
+	char run_dir[256]; /* /run/cuad */
 	char libexec_dir[256]; /* our programs */
-	char data_dir[256];    /* /usr/share/cuad: rule file, seccomp list, recipes */
-	uint32_t id_base;      /* first host id of the range in /etc/subuid */
+	char data_dir[256]; /* /usr/share/cuad: rule file, seccomp list, recipes */
+	uint32_t id_base; /* first host id of the range in /etc/subuid */
 	uint32_t id_count;
-	uint32_t pool;         /* first address of the pool, host order (10.213.0.0) */
-	uint32_t pool_bits;    /* its prefix length (16) */
+	uint32_t pool; /* first address of the pool, host order (10.213.0.0) */
+	uint32_t pool_bits; /* its prefix length (16) */
 };
 
 #define PLAN_IDS_PER_SESSION 65536u
@@ -52,14 +54,14 @@ struct plan_record {
 /* What follows from the record. */
 struct plan {
 	struct plan_record record;
-	uint32_t id_first;   /* host id of the container's root */
+	uint32_t id_first; /* host id of the container's root */
 	uint32_t worker_uid; /* host uid and gid of the worker, in slot 0's range */
-	char interface[16];  /* "csN", N the slot */
-	char address[16];    /* dotted; "" without a network */
+	char interface[16]; /* "csN", N the slot */
+	char address[16]; /* dotted; "" without a network */
 	char gateway[16];
 	char hwaddr[18];
 	char state[PLAN_PATH]; /* STATE/sessions/ID */
-	char run[PLAN_PATH];   /* RUN/sessions/ID */
+	char run[PLAN_PATH]; /* RUN/sessions/ID */
 	char image[PLAN_PATH];
 	char disk[PLAN_PATH];
 	char rootfs[PLAN_PATH];
@@ -68,13 +70,25 @@ struct plan {
 	char lxcpath[PLAN_PATH];
 };
 
-/* Derives a plan. -CUA_EXHAUSTED (about "sessions") when the slot is beyond the host's ranges. */
+/* Derives a plan. -CUA_INVALID when the id, a name or a limit is not one (about the field);
+ * -CUA_EXHAUSTED (about "sessions") when the slot is beyond the host's ranges. */
 int plan_make(const struct plan_host *host, const struct plan_record *record, struct plan *ret,
 	struct cua_err *err) CUA_CHECK;
 
-/* The gateway address of the host's pool: the last but one of it (10.213.255.1 for 10.213.0.0/16
- * is kept as the conventional one). Written as dotted text. */
+/* The gateway address of the host's pool as dotted text: the first of its last 256 addresses
+ * (10.213.255.1 for 10.213.0.0/16), or the last but one of a smaller pool. */
 void plan_gateway(const struct plan_host *host, char ret_address[16]);
+
+/* How many sessions the host's ids and addresses suffice for: the largest slot. */
+uint32_t plan_slots(const struct plan_host *host);
+
+/* Reads "A.B.C.D/N" with N from 8 to 29 into pool and pool_bits. -CUA_INVALID (about "pool") when
+ * it is not that or has bits set beyond the prefix. */
+int plan_host_pool(struct plan_host *host, const char *text, struct cua_err *err) CUA_CHECK;
 
 /* Reads the range of root in /etc/subuid and checks that /etc/subgid has the same. */
 int plan_host_ids(struct plan_host *host, struct cua_err *err) CUA_CHECK;
+
+/* The largest range of root in the text of such a file. False when there is none that serves at
+ * least one session and the workers. */
+bool plan_ids_parse(const char *text, uint32_t *ret_base, uint32_t *ret_count);

@@ -1,0 +1,39 @@
+/* The cgroups of sessions, by name: "cuad/ID" holds a container, "cuad/ID.monitor" its monitor, in
+ * every hierarchy that there is (v1, v2 or both). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cua/err.h"
+#include "server/supervisor/proc.h"
+
+#define CGROUP_TOP "cuad"
+#define CGROUP_MONITOR ".monitor"
+
+/* A file of a controller under both of its names. */
+struct cgroup_file {
+	const char *controller;
+	const char *v1;
+	const char *v2;
+};
+
+/* Reads a file of the session's container from the hierarchy in which its controller lives. False
+ * when no hierarchy has it. */
+bool cgroup_read(const char *id, const struct cgroup_file *file, char *ret, size_t size);
+
+/* A number of a file; "max" is UINT64_MAX. */
+bool cgroup_read_u64(const char *id, const struct cgroup_file *file, uint64_t *ret);
+
+/* True if the hierarchy of cgroup v1's controller has this file at its root. */
+bool cgroup_v1_has(const char *controller, const char *file);
+
+/* A process of the session's groups (its container's, or its monitor's). False if there is none. */
+bool cgroup_any(const char *id, bool monitor, struct proc_id *ret);
+
+/* Thaws and kills what runs in the groups of the session's container, and waits until it is gone. */
+int cgroup_kill(const char *id, struct cua_err *err) CUA_CHECK;
+
+/* Removes all groups of the session from all hierarchies, the container's own ones and those that
+ * liblxc suffixed with -N included. */
+int cgroup_remove(const char *id, struct cua_err *err) CUA_CHECK;
