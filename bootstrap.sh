@@ -13,14 +13,14 @@ readonly run_packages=(
 	util-linux
 )
 readonly build_packages=(
-	clang-format cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
-	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libseccomp-dev libsqlite3-dev libssl-dev
+	check clang-format cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
+	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpng-dev libseccomp-dev libsqlite3-dev libssl-dev
 	libuv1-dev libwebp-dev libwebsockets-dev libx11-dev libx11-xcb-dev libxcb-shm0-dev libxcb1-dev
 	libxdamage-dev libxext-dev libxfixes-dev libxrandr-dev libxtst-dev libyaml-dev
 	"lxc-dev|liblxc-dev" make nanopb ninja-build pkg-config x11proto-dev zlib1g-dev
 )
 readonly test_packages=(
-	bubblewrap check clang curl git libpng-dev nftables openbox x11-utils xterm xvfb
+	bubblewrap clang curl git nftables openbox x11-utils xterm xvfb
 )
 
 readonly libexec=/usr/libexec/cuad

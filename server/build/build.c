@@ -5,6 +5,7 @@
 #include "server/build/build.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "server/build/cache.h"
@@ -35,13 +36,10 @@ struct job {
 	size_t text_count;
 };
 
+static const char *const apart_args[] = {
+	"unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"};
+
 static const char *const fixed_args[] = {
-	"unshare",
-	"--mount",
-	"--pid",
-	"--fork",
-	"--kill-child",
-	"--mount-proc",
 	"mmdebstrap",
 	"--verbose",
 	"--mode=root",
@@ -89,8 +87,19 @@ static char *include_arg(const struct recipe_chain *chain) {
 	return fclose(out) == 0 ? text : NULL;
 }
 
+/* In a plain chroot the root is no mount, and nobody can keep mounts from spreading from there. */
+static bool root_is_mount(void) {
+	struct statx st;
+	return statx(AT_FDCWD, "/", 0, 0, &st) < 0 ||
+	       !(st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) ||
+	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
 static int job_args(struct job *job, const char *include, struct cua_err *err) {
 	int r = 0;
+	for (size_t i = 0; i < CUA_COUNT(apart_args) && r == 0 && root_is_mount(); i++) {
+		r = job_arg(job, apart_args[i], err);
+	}
 	for (size_t i = 0; i < CUA_COUNT(fixed_args) && r == 0; i++) {
 		r = job_arg(job, fixed_args[i], err);
 	}
