@@ -1,0 +1,28 @@
+/* A session's desktop worker over E3: actions on the screen. */
+#pragma once
+
+#include "cua/action.h"
+#include "server/front/peer.h"
+
+struct worker;
+
+/* Takes E3's socket. on_down is called once when the edge is lost; the owner frees the worker. */
+struct worker *worker_new(struct loop *loop, struct cua_msg *scratch, int sock,
+	void (*on_down)(void *owner, const struct cua_err *why), void *owner, struct cua_err *err);
+/* Open requests end with an error. NULL is fine. Returns NULL. */
+struct worker *worker_free(struct worker *worker);
+
+/* The answer, once: result is NULL when err says why. picture is empty without one; all is valid
+ * during the call. */
+typedef void worker_answer(void *data, const cua_ActionResult *result, struct cua_span picture,
+	const struct cua_err *err);
+
+/* Asks the worker for an action in the name of a lease. The deadline follows from the action's own
+ * waiting times, so that a worker that hangs ends in a timeout. */
+int worker_request(struct worker *worker, const struct cua_call *call, uint32_t lease,
+	worker_answer *answer, void *data, struct cua_err *err) CUA_CHECK;
+/* Lets go of the keys and buttons that a lease holds. */
+void worker_lease_end(struct worker *worker, uint32_t lease);
+
+/* How long the worker may take for it, in milliseconds (for the test). */
+uint64_t worker_deadline_ms(const struct cua_call *call);
