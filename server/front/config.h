@@ -20,7 +20,8 @@ struct config_listener {
 struct config {
 	struct config_listener listen[CUA_LISTENERS_MAX];
 	size_t listen_count;
-	char allow[CUA_ALLOW_MAX][20]; /* networks that sessions may reach although they are private */
+	char allow[CUA_ALLOW_MAX]
+		  [20]; /* networks that sessions may reach although they are private */
 	size_t allow_count;
 	char pool[20]; /* addresses of sessions */
 	uint32_t max_sessions;
@@ -31,7 +32,7 @@ struct config {
 	char default_template[CUA_NAME_SIZE];
 	char *origins[CUA_ORIGINS_MAX + 1]; /* NULL-terminated; pages that may use the server */
 	size_t origin_count;
-	uint32_t screen[2];     /* width and height of a session that names none */
+	uint32_t screen[2]; /* width and height of a session that names none */
 	uint32_t screen_max[2]; /* what its X server can grow to */
 };
 

@@ -48,7 +48,9 @@ json_t *request_json(const struct request *req, struct cua_err *err);
 void request_reply_json(struct request *req, int status, json_t *body);
 /* The contract's error object with its status. */
 void request_reply_error(struct request *req, const struct cua_err *err);
-/* Copies the bytes. etag may be NULL. */
+/* {"kind","message","detail"} of an error, as it stands in answers of every dialect. */
+json_t *error_to_json(const struct cua_err *err);
+/* Copies the bytes. etag (without quotes) may be NULL. */
 void request_reply_bytes(struct request *req, int status, const char *mime, struct cua_span bytes,
 	const char *etag);
 /* Only a status (204, 304); etag may be NULL. */
