@@ -34,6 +34,14 @@ typedef const struct route *table_fn(size_t *ret_count);
 
 static table_fn *const tables[] = {
 	api_system_routes,
+	api_session_routes,
+	api_action_routes,
+	api_file_routes,
+	api_template_routes,
+	rpc_routes,
+	pty_routes,
+	events_routes,
+	metrics_routes,
 };
 
 const struct route *front_route(size_t number) {
