@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -67,8 +68,10 @@ void op_phase(struct op_report *report, const char *name) {
 	report->since_us = now;
 }
 
-/* Leaves the child with stdio, its report at 3 and the lock at 4. The container's monitor is a
- * grandchild of this process and lives on: it must inherit nothing. */
+/* Leaves the child with its report at 3 and the lock at 4. What else is open stays so until an exec:
+ * libuv's fork handler closes, by number, a pipe of its own in every later fork, and would hit
+ * whatever had taken these numbers. The container's monitor, a grandchild that lives on, closes all
+ * it inherited by itself. */
 static int child_setup(int sock, int lock, pid_t parent) {
 	spawn_reset();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent) {
@@ -83,7 +86,7 @@ static int child_setup(int sock, int lock, pid_t parent) {
 	if (dup3(high[0], 3, O_CLOEXEC) < 0 || dup3(high[1], 4, O_CLOEXEC) < 0) {
 		return -1;
 	}
-	return (int)syscall(SYS_close_range, 5u, ~0u, 0u);
+	return (int)syscall(SYS_close_range, 5u, ~0u, CLOSE_RANGE_CLOEXEC);
 }
 
 static void child_main(const struct op *op, pid_t parent) {
