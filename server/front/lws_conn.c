@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cua/fdio.h"
 #include "server/front/front.h"
 #include "server/front/http_conn.h"
 #include "server/front/lws_priv.h"
@@ -532,6 +533,10 @@ static int listener_open(struct listener *listener, const struct listener_tls *t
 	char name[32];
 	(void)snprintf(name, sizeof(name), "listener-%zu", number);
 	listener->tls = tls != NULL;
+	int r = fd_set_nonblock(listener->fd, 1);
+	if (r < 0) {
+		return cua_err_errno(err, r, "cannot use a listening socket");
+	}
 	listener->vhost = vhost_new(listener->server, name, tls);
 	if (!listener->vhost) {
 		return tls ? cua_err_about(err, CUA_INVALID, "tls",
