@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -127,27 +128,25 @@ static int add_plain(scmp_filter_ctx ctx) {
 	return r;
 }
 
-/* Calls that are fine with some arguments: memory that is never code, Unix sockets, signals to
- * itself (abort), and the name of a mapping. */
+/* Calls that are fine with some arguments: memory that is never code, the name of a mapping, Unix
+ * sockets, libuv's way to make a descriptor non-blocking, signals to itself (abort). */
 static int add_narrow(scmp_filter_ctx ctx) {
-	int self = getpid();
-	int r = seccomp_rule_add(
-		ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	if (r == 0) {
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	}
-	if (r == 0) {
-		r = seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
-	}
-	if (r == 0) {
-		r = seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, self));
-	}
-	if (r == 0) {
-		r = seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA));
+	const struct {
+		int call;
+		struct scmp_arg_cmp test;
+	} narrow[] = {
+		{SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
+		{SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
+		{SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA)},
+		{SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_UNIX)},
+		{SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONBIO)},
+		{SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIOCLEX)},
+		{SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONREAD)},
+		{SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())},
+	};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < CUA_COUNT(narrow); i++) {
+		r = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, narrow[i].call, 1, &narrow[i].test);
 	}
 	return r;
 }
