@@ -55,7 +55,7 @@
 #define CUA_SESSIONS_MAX 1000
 #define CUA_LABELS_MAX 32
 #define CUA_OPS_MAX 16 /* blocking container operations at once */
-#define CUA_DISK_FREE_MS 5000 /* until the loop device of a disk must be free */
+#define CUA_DISK_FREE_MS 250 /* to wait for the loop device of a disk to be free */
 #define CUA_KILL_WAIT_MS 10000 /* until a killed process must be gone */
 #define CUA_MONITOR_WAIT_MS 5000 /* for liblxc's monitor to tidy up by itself */
 #define CUA_DPI_MIN 30
