@@ -15,11 +15,11 @@ static inline void cua_cleanup_fd(const int *fd) {
 }
 
 /* Frees a heap pointer at the end of the scope. */
-#define _cleanup_free_ __attribute__((cleanup(cua_cleanup_free)))
+#define _cleanup_free_ __attribute__((cleanup(cua_cleanup_free), unused))
 /* Closes a descriptor at the end of the scope; -1 means empty. */
-#define _cleanup_fd_ __attribute__((cleanup(cua_cleanup_fd)))
+#define _cleanup_fd_ __attribute__((cleanup(cua_cleanup_fd), unused))
 /* Any other destructor: `_cleanup_(fn)` calls fn(&variable). */
-#define _cleanup_(fn) __attribute__((cleanup(fn)))
+#define _cleanup_(fn) __attribute__((cleanup(fn), unused))
 
 /* Defines `name_p` for use with _cleanup_ from a destructor that takes the pointer itself. */
 #define CUA_DEFINE_CLEANUP(type, fn)                                                               \

@@ -64,6 +64,7 @@ static enum cua_code code_of_errno(int errnum) {
 	return CUA_INTERNAL;
 }
 
+CUA_PRINTF(3, 0)
 static int set_v(struct cua_err *err, enum cua_code code, const char *fmt, va_list ap) {
 	if (err) {
 		err->code = code;
