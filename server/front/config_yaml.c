@@ -103,6 +103,7 @@ struct told {
 	unsigned line; /* of the innermost place, 0: not told */
 };
 
+CUA_PRINTF(3, 0)
 static void on_log(cyaml_log_t level, void *data, const char *fmt, va_list args) {
 	(void)level;
 	struct told *told = data;
