@@ -6,6 +6,7 @@
 #include <X11/extensions/XTest.h>
 
 #include "desktop/input_priv.h"
+#include "desktop/mapwatch.h"
 
 enum { WHEEL_UP = 4, WHEEL_DOWN, WHEEL_LEFT, WHEEL_RIGHT };
 
@@ -75,9 +76,10 @@ struct input *input_new(struct x11 *x, struct cua_err *err) {
 	(void)XTestGrabControl(x->display, True);
 	const unsigned events = XkbMapNotifyMask | XkbNewKeyboardNotifyMask;
 	(void)XkbSelectEvents(x->display, XkbUseCoreKbd, events, events);
-	if (layout_load(x, &in->layout, err) < 0) {
+	if (input_reload(in, err) < 0) {
 		return NULL;
 	}
+	in->watch = mapwatch_new(x);
 	(void)input_release_all(in);
 	return take_ptr(in);
 }
@@ -88,6 +90,7 @@ struct input *input_free(struct input *in) {
 		hold_break(in, last->code, last->button);
 	}
 	if (in) {
+		in->watch = mapwatch_free(in->watch);
 		x11_flush(in->x);
 	}
 	free(in);

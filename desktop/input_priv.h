@@ -1,5 +1,5 @@
-/* The inside of the session's input, for the files that press keys: input.c, keys.c, typing.c,
- * drag.c. Nobody else includes it. */
+/* The inside of the session's input, for the files that press keys: input.c, keys.c, spare.c,
+ * typing.c, drag.c. Nobody else includes it. */
 #pragma once
 
 #include "cua/limits.h"
@@ -16,11 +16,24 @@ struct hold {
 	bool button;
 };
 
+/* The use that is made of spare keycodes. */
+struct spares {
+	uint64_t strikes; /* of spare keycodes so far */
+	uint64_t used[256]; /* number of a keycode's last strike; 0: none */
+	uint64_t used_ms[256]; /* its time */
+	uint64_t resolved; /* strikes up to here have been read by whom they were for */
+	uint8_t probe; /* keycode that serves to ask; 0: none */
+	bool waiting; /* for the program with the keyboard to re-read the map */
+	uint64_t strikes_before;
+	uint64_t deadline_ms;
+};
+
 struct input {
 	struct x11 *x;
 	struct layout layout;
 	bool stale; /* the server's map changed since the layout was read */
-	uint64_t used_ms[256]; /* when a borrowed keycode was last struck */
+	struct spares spares;
+	struct mapwatch *watch; /* NULL where there is no such thing */
 	unsigned lag_ms; /* how slow the session is just now */
 	struct hold hold[CUA_HOLDS_MAX];
 	size_t hold_count;
@@ -30,6 +43,8 @@ struct input {
 
 /* Monotonic milliseconds. */
 uint64_t input_now(void);
+/* Reads the keyboard anew. 0 or negative. */
+int input_reload(struct input *in, struct cua_err *err) CUA_CHECK;
 /* Key or button down or up, for the server only; flushes nothing. */
 void input_send_key(struct input *in, uint8_t keycode, bool down);
 void input_send_button(struct input *in, uint8_t number, bool down);
@@ -55,6 +70,10 @@ struct spare_plan {
 	bool fresh[256]; /* those that will get another keysym */
 };
 
+/* Chooses the keycode that serves to ask, after the layout was read. */
+void spare_choose_probe(struct input *in);
+/* To be called when a spare keycode is struck. */
+void spare_struck(struct input *in, uint8_t keycode);
 /* The spare keycode that carries a keysym now, or 0. */
 uint8_t spare_find(const struct input *in, uint32_t keysym);
 /* The spare keycode that carries a keysym or, by the plan, will. 0: none is free; *ret_wait_ms is

@@ -4,64 +4,6 @@
 
 #include "desktop/input_priv.h"
 
-#define SPARE_REST_MS 40
-
-uint8_t spare_find(const struct input *in, uint32_t keysym) {
-	for (unsigned k = 8; k < 256; k++) {
-		if (in->layout.spare[k] && in->layout.borrowed[k] == keysym) {
-			return (uint8_t)k;
-		}
-	}
-	return 0;
-}
-
-/* The spare keycode that has rested longest of those that may be taken. */
-static uint8_t spare_oldest(const struct input *in, const struct spare_plan *plan) {
-	unsigned oldest = 0;
-	for (unsigned k = 8; k < 256; k++) {
-		if (in->layout.spare[k] && !plan->reserved[k] && !hold_any(in, (uint8_t)k, false) &&
-			(!oldest || in->used_ms[k] < in->used_ms[oldest])) {
-			oldest = k;
-		}
-	}
-	return (uint8_t)oldest;
-}
-
-uint8_t spare_plan_get(
-	struct input *in, struct spare_plan *plan, uint32_t keysym, unsigned *ret_wait_ms) {
-	uint64_t now = input_now();
-	uint64_t rest = SPARE_REST_MS + in->lag_ms;
-	*ret_wait_ms = 0;
-	uint8_t found = spare_find(in, keysym);
-	if (found) {
-		plan->reserved[found] = true;
-		return found;
-	}
-	uint8_t oldest = spare_oldest(in, plan);
-	/* Programs read the map when they come to the key, so its last user must have done so. */
-	if (!oldest || now < in->used_ms[oldest] + rest) {
-		*ret_wait_ms = oldest ? (unsigned)(in->used_ms[oldest] + rest - now) : 0;
-		return 0;
-	}
-	plan->reserved[oldest] = true;
-	in->layout.borrowed[oldest] = keysym;
-	plan->fresh[oldest] = true;
-	return oldest;
-}
-
-void spare_plan_apply(struct input *in, struct spare_plan *plan) {
-	uint8_t keycode[256];
-	uint32_t keysym[256];
-	size_t count = 0;
-	for (unsigned k = 8; k < 256; k++) {
-		if (plan->fresh[k]) {
-			keycode[count] = (uint8_t)k;
-			keysym[count++] = in->layout.borrowed[k];
-		}
-	}
-	layout_borrow(in->x, &in->layout, keycode, keysym, count);
-}
-
 /* A keysym that no key of the layout has. Without any spare keycode, the key that carries it on an
  * American keyboard is the next best. */
 static int foreign_stroke(
@@ -84,7 +26,7 @@ static int foreign_stroke(
 	}
 	*ret = (struct layout_stroke){
 		.keycode = code, .group = LAYOUT_ANY_GROUP, .mods = shift ? ShiftMask : 0};
-	in->used_ms[code] = input_now();
+	spare_struck(in, code);
 	return 0;
 }
 
@@ -135,11 +77,11 @@ static int press_key(struct input *in, struct press *p, struct cua_err *err) {
 	return r;
 }
 
-static int refresh(struct input *in, struct layout_state *ret_state, struct cua_err *err) {
+int input_reload(struct input *in, struct cua_err *err) {
 	int r = layout_load(in->x, &in->layout, err);
 	if (r == 0) {
 		in->stale = false;
-		r = layout_state(in->x, ret_state, err);
+		spare_choose_probe(in);
 	}
 	return r;
 }
@@ -147,7 +89,10 @@ static int refresh(struct input *in, struct layout_state *ret_state, struct cua_
 int input_keys_down(
 	struct input *in, uint32_t lease, const struct keymap_chord *chord, struct cua_err *err) {
 	struct press p = {.hold = {.lease = lease}};
-	int r = refresh(in, &p.state, err);
+	int r = input_reload(in, err);
+	if (r == 0) {
+		r = layout_state(in->x, &p.state, err);
+	}
 	const uint32_t before = in->serial;
 	for (size_t i = 0; r == 0 && i < chord->count; i++) {
 		p.hold.keysym = chord->keysym[i];

@@ -122,7 +122,7 @@ static void classify(struct layout *l, const XkbDescRec *desc, int keycode) {
 	uint8_t mods = desc->map->modmap ? desc->map->modmap[keycode] : 0;
 	l->modifier[keycode] = mods || keymap_is_modifier(sym);
 	if (!mods && carries_nothing(desc, keycode)) {
-		l->spare[keycode] = true;
+		l->spare[keycode] = keycode > LAST_MAIN_KEYCODE;
 		return;
 	}
 	l->borrowed[keycode] = mods ? 0 : borrowed_sym(desc, keycode);
@@ -134,8 +134,10 @@ static void classify(struct layout *l, const XkbDescRec *desc, int keycode) {
 
 /* Locks and latches change more than the time that they are down. */
 static bool holds(uint32_t sym) {
-	return keymap_is_modifier(sym) && sym != 0xffe5 && sym != 0xffe6 && sym != 0xff7f &&
-	       (sym < 0xfe01 || sym == SYM_ISO_LEVEL3_SHIFT || sym == SYM_ISO_LEVEL5_SHIFT);
+	bool lock = sym == 0xffe5 || sym == 0xffe6 || sym == 0xff7f;
+	bool iso = sym >= 0xfe01 && sym <= 0xfe13;
+	return keymap_is_modifier(sym) && !lock &&
+	       (!iso || sym == SYM_ISO_LEVEL3_SHIFT || sym == SYM_ISO_LEVEL5_SHIFT);
 }
 
 static void find_modifier_keys(struct layout *l, const XkbDescRec *desc) {
@@ -156,6 +158,10 @@ static void find_modifier_keys(struct layout *l, const XkbDescRec *desc) {
 	}
 }
 
+static bool is_complete(const XkbDescRec *desc) {
+	return desc && desc->map && desc->map->types && desc->map->key_sym_map && desc->map->syms;
+}
+
 int layout_load(struct x11 *x, struct layout *ret, struct cua_err *err) {
 	_cleanup_(free_keyboard) XkbDescPtr desc = NULL;
 	if (!x->lost) {
@@ -165,8 +171,7 @@ int layout_load(struct x11 *x, struct layout *ret, struct cua_err *err) {
 	if (x->lost) {
 		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
 	}
-	if (!desc || !desc->map || !desc->map->types || !desc->map->key_sym_map ||
-		!desc->map->syms) {
+	if (!is_complete(desc)) {
 		return cua_err_set(err, CUA_INTERNAL, "the X server does not tell its keyboard");
 	}
 	memset(ret, 0, sizeof(*ret));
@@ -255,15 +260,41 @@ bool layout_find_keysym(const struct layout *layout, uint32_t keysym,
 	return find(layout, &wanted, ret);
 }
 
-void layout_borrow(struct x11 *x, struct layout *layout, const uint8_t *keycode,
-	const uint32_t *keysym, size_t count) {
-	KeySym syms[512];
-	for (size_t start = 0, n = 0; start < count && !x->lost; start += n) {
-		for (n = 0; start + n < count && keycode[start + n] == keycode[start] + n; n++) {
-			syms[2 * n] = keysym[start + n];
-			syms[2 * n + 1] = with_shift(keysym[start + n]);
-			layout->borrowed[keycode[start + n]] = keysym[start + n];
-		}
-		(void)XChangeKeyboardMapping(x->display, keycode[start], 2, syms, (int)n);
+static void set_key(XkbDescPtr desc, uint8_t keycode, uint32_t keysym) {
+	int types[XkbNumKbdGroups] = {0};
+	types[0] = with_shift(keysym) == keysym ? XkbTwoLevelIndex : XkbAlphabeticIndex;
+	if (XkbChangeTypesOfKey(desc, keycode, 1, XkbGroup1Mask, types, NULL) == Success) {
+		KeySym *syms = XkbKeySymsPtr(desc, keycode);
+		syms[0] = keysym;
+		syms[1] = with_shift(keysym);
 	}
+}
+
+/* One request for all, with the keys between them as they are: each request makes every program
+ * read the map several times. */
+bool layout_borrow(
+	struct x11 *x, struct layout *layout, const struct layout_loan *loan, size_t count) {
+	_cleanup_(free_keyboard) XkbDescPtr desc = NULL;
+	if (!x->lost && count > 0) {
+		desc = XkbGetMap(x->display, XkbKeyTypesMask | XkbKeySymsMask, XkbUseCoreKbd);
+	}
+	if (x->lost || !is_complete(desc) || desc->map->num_types <= XkbAlphabeticIndex) {
+		return false;
+	}
+	uint8_t first = UINT8_MAX;
+	uint8_t last = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint8_t k = loan[i].keycode;
+		if (k < desc->min_key_code || k > desc->max_key_code) {
+			continue;
+		}
+		set_key(desc, k, loan[i].keysym);
+		layout->borrowed[k] = loan[i].keysym;
+		first = k < first ? k : first;
+		last = k > last ? k : last;
+	}
+	XkbMapChangesRec changes = {.changed = XkbKeySymsMask,
+		.first_key_sym = first,
+		.num_key_syms = (unsigned char)(last - first + 1)};
+	return first <= last && XkbChangeMap(x->display, desc, &changes);
 }

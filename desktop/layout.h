@@ -37,6 +37,12 @@ struct layout {
 	uint8_t mod_key[8]; /* key that sets a real modifier while it is down; 0: none */
 };
 
+/* A keysym for a spare keycode. */
+struct layout_loan {
+	uint8_t keycode;
+	uint32_t keysym;
+};
+
 /* Modifiers and groups as they are in force. */
 struct layout_state {
 	uint8_t base; /* by keys that are down */
@@ -61,7 +67,8 @@ bool layout_find_char(
 bool layout_find_keysym(const struct layout *layout, uint32_t keysym,
 	const struct layout_state *state, struct layout_stroke *ret);
 
-/* Puts a keysym on each of these spare keycodes, in as few requests as possible; small letters get
- * their capital on Shift, other keysyms are the same with and without. count is at most 256. */
-void layout_borrow(struct x11 *x, struct layout *layout, const uint8_t *keycode,
-	const uint32_t *keysym, size_t count);
+/* Puts a keysym on each of these spare keycodes, all with one request; small letters get their
+ * capital on Shift, other keysyms are the same with and without. One round trip. False when
+ * nothing was sent. */
+bool layout_borrow(
+	struct x11 *x, struct layout *layout, const struct layout_loan *loan, size_t count);

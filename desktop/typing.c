@@ -7,6 +7,7 @@
 
 #include "cua/ident.h"
 #include "desktop/input_priv.h"
+#include "desktop/mapwatch.h"
 
 #define CHARS_PER_STEP 64
 #define CHARS_PER_PLAN 4096
@@ -133,15 +134,17 @@ static void set_group(struct typing *t, uint8_t group, uint8_t locked) {
 }
 
 static int prepare(struct typing *t, struct cua_err *err) {
-	int r = layout_load(t->in->x, &t->in->layout, err);
+	int r = input_reload(t->in, err);
 	if (r == 0) {
 		r = layout_state(t->in->x, &t->before, err);
 	}
 	if (r < 0) {
 		return r;
 	}
-	t->in->stale = false;
 	t->prepared = true;
+	if (t->in->watch) {
+		mapwatch_forgive(t->in->watch);
+	}
 	t->group = t->before.group;
 	lift_modifiers(t);
 	if (t->before.latched) {
@@ -207,7 +210,7 @@ static void strike(struct typing *t, uint32_t c) {
 		stroke = (struct layout_stroke){
 			.keycode = spare_find(t->in, keymap_keysym_of_char(c)),
 			.group = LAYOUT_ANY_GROUP};
-		t->in->used_ms[stroke.keycode] = input_now();
+		spare_struck(t->in, stroke.keycode);
 	}
 	if (hold_any(t->in, stroke.keycode, false)) {
 		hold_break(t->in, stroke.keycode, false);
@@ -234,11 +237,10 @@ static int sync_and_measure(struct typing *t, struct cua_err *err) {
 static int replan(struct typing *t, struct cua_err *err) {
 	if (t->in->stale) {
 		rest(t);
-		int r = layout_load(t->in->x, &t->in->layout, err);
+		int r = input_reload(t->in, err);
 		if (r < 0) {
 			return r;
 		}
-		t->in->stale = false;
 		t->planned = t->pos;
 	}
 	return t->planned == t->pos ? plan(t, err) : 0;

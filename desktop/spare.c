@@ -1,0 +1,145 @@
+/* Spare keycodes: which of them carry what, and which may be given another keysym. */
+#include "desktop/input_priv.h"
+#include "desktop/mapwatch.h"
+
+#define REST_MS 20 /* between the last use of a keycode and its next meaning */
+#define REST_BLIND_MS 150 /* the same where nothing tells that its user is done */
+#define ANSWER_MS 400 /* for a program to re-read the map */
+#define POLL_MS 2
+#define VOID_SYMBOL 0xffffffu
+
+uint8_t spare_find(const struct input *in, uint32_t keysym) {
+	for (unsigned k = 8; k < 256; k++) {
+		if (in->layout.spare[k] && in->layout.borrowed[k] == keysym) {
+			return (uint8_t)k;
+		}
+	}
+	return 0;
+}
+
+void spare_struck(struct input *in, uint8_t keycode) {
+	in->spares.used_ms[keycode] = input_now();
+	in->spares.used[keycode] = ++in->spares.strikes;
+}
+
+static bool may_take(const struct input *in, const struct spare_plan *plan, unsigned k) {
+	return in->layout.spare[k] && k != in->spares.probe && !plan->reserved[k] &&
+	       !hold_any(in, (uint8_t)k, false);
+}
+
+/* The spare keycode that has rested longest of those that may be taken. */
+static uint8_t oldest(const struct input *in, const struct spare_plan *plan) {
+	unsigned found = 0;
+	for (unsigned k = 8; k < 256; k++) {
+		if (may_take(in, plan, k) &&
+			(!found || in->spares.used[k] < in->spares.used[found])) {
+			found = k;
+		}
+	}
+	return (uint8_t)found;
+}
+
+/* Changes the map; whoever gets the keys from now on will read it anew. */
+static void lend(struct input *in, const struct layout_loan *loan, size_t count) {
+	struct spares *s = &in->spares;
+	if (!layout_borrow(in->x, &in->layout, loan, count) || !in->watch) {
+		return;
+	}
+	mapwatch_changed(in->watch);
+	if (mapwatch_useful(in->watch)) {
+		s->waiting = true;
+		s->strikes_before = s->strikes;
+		s->deadline_ms = input_now() + ANSWER_MS + in->lag_ms;
+	}
+}
+
+/* Notes the answer to the last change, if it has come or will not come. */
+static void look(struct input *in) {
+	struct spares *s = &in->spares;
+	if (!s->waiting) {
+		return;
+	}
+	if (mapwatch_seen(in->watch)) {
+		s->waiting = false;
+		s->resolved = s->strikes_before;
+	} else if (input_now() >= s->deadline_ms) {
+		s->waiting = false;
+		mapwatch_give_up(in->watch);
+	}
+}
+
+/* Changes the map of one keycode that writes nothing, and strikes it: programs look at the map when
+ * they come to a key. */
+static void probe(struct input *in) {
+	struct spares *s = &in->spares;
+	const struct layout_loan loan = {s->probe, VOID_SYMBOL};
+	lend(in, &loan, 1);
+	input_send_key(in, s->probe, true);
+	input_send_key(in, s->probe, false);
+	(void)x11_flush(in->x);
+}
+
+/* Milliseconds until this keycode may be given another keysym; 0: now. */
+static unsigned wait_for(struct input *in, uint8_t k) {
+	struct spares *s = &in->spares;
+	uint64_t now = input_now();
+	bool known = s->used[k] <= s->resolved;
+	bool blind = !known && (!in->watch || !s->probe || !mapwatch_useful(in->watch));
+	uint64_t ready = s->used[k] == 0
+				 ? 0
+				 : s->used_ms[k] + in->lag_ms + (blind ? REST_BLIND_MS : REST_MS);
+	if (!known && !blind) {
+		probe(in);
+		return POLL_MS;
+	}
+	return now < ready ? (unsigned)(ready - now) : 0;
+}
+
+uint8_t spare_plan_get(
+	struct input *in, struct spare_plan *plan, uint32_t keysym, unsigned *ret_wait_ms) {
+	*ret_wait_ms = 0;
+	uint8_t found = spare_find(in, keysym);
+	if (found) {
+		plan->reserved[found] = true;
+		return found;
+	}
+	look(in);
+	uint8_t k = oldest(in, plan);
+	if (!k) {
+		return 0;
+	}
+	*ret_wait_ms = in->spares.waiting ? POLL_MS : wait_for(in, k);
+	if (*ret_wait_ms) {
+		return 0;
+	}
+	plan->reserved[k] = true;
+	plan->fresh[k] = true;
+	in->layout.borrowed[k] = keysym;
+	return k;
+}
+
+void spare_plan_apply(struct input *in, struct spare_plan *plan) {
+	struct layout_loan loan[256];
+	size_t count = 0;
+	for (unsigned k = 8; k < 256; k++) {
+		if (plan->fresh[k]) {
+			loan[count++] = (struct layout_loan){(uint8_t)k, in->layout.borrowed[k]};
+		}
+	}
+	if (count > 0) {
+		lend(in, loan, count);
+	}
+}
+
+void spare_choose_probe(struct input *in) {
+	unsigned count = 0;
+	in->spares.probe = 0;
+	for (unsigned k = 255; k >= 8; k--) {
+		if (in->layout.spare[k]) {
+			in->spares.probe = in->spares.probe ? in->spares.probe : (uint8_t)k;
+			count++;
+		}
+	}
+	/* Two at least must be left to type with. */
+	in->spares.probe = count > 2 ? in->spares.probe : 0;
+}
