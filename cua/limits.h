@@ -124,7 +124,7 @@
 #define CUA_SERVICE_WAIT_MS 10000 /* for the path of `wait=` */
 #define CUA_DISPLAY_READY_MS 30000
 #define CUA_INIT_STOP_MS 300 /* between TERM and KILL when the container stops */
-#define CUA_KILL_MS 2000 /* for the processes of a command to be gone */
+#define CUA_KILL_MS 10000 /* for the processes of a command to be gone */
 #define CUA_PTY_BYTES 65536 /* each way between a terminal and its client */
 #define CUA_PTY_DRAIN_MS 1000
 #define CUA_LOG_BYTES (1u << 20) /* a program's log is begun anew beyond that */
