@@ -21,6 +21,7 @@
 #define TLS_RECORD 16384
 #define ACCEPT_BURST 16
 #define ACCEPT_RETRY_MS 200
+#define ROOM 64 /* connections cut off go from the loop: so many are accepted meanwhile at most */
 
 struct piece {
 	struct piece *next;
@@ -453,7 +454,7 @@ static bool adopt(struct listener *listener, struct conn *conn, int fd) {
 static void take_connection(
 	struct listener *listener, int fd, const struct sockaddr_storage *addr) {
 	struct server *server = listener->server;
-	if (server->conn_count >= CUA_CONNECTIONS_MAX - 8) {
+	if (server->conn_count >= CUA_CONNECTIONS_MAX - ROOM) {
 		make_room(server);
 	}
 	struct conn *conn =
