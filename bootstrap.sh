@@ -9,15 +9,15 @@ cd "$(dirname "$(readlink -f "$0")")"
 # Names in one entry separated by | are the same thing on different releases: the first that is
 # installed or known to apt is taken.
 readonly run_packages=(
-	ca-certificates dnsmasq-base e2fsprogs iproute2 kmod lxcfs mmdebstrap passwd procps python3 tar
-	util-linux
+	ca-certificates dnsmasq-base e2fsprogs iproute2 kmod lxcfs mmdebstrap passwd procps python3
+	python3-websocket tar util-linux
 )
 readonly build_packages=(
 	check clang-format cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
-	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpng-dev libseccomp-dev libsqlite3-dev libssl-dev
-	libuv1-dev libwebp-dev libwebsockets-dev libx11-dev libx11-xcb-dev libxcb-shm0-dev libxcb1-dev
-	libxdamage-dev libxext-dev libxfixes-dev libxrandr-dev libxtst-dev libyaml-dev
-	"lxc-dev|liblxc-dev" make nanopb ninja-build pkg-config x11proto-dev zlib1g-dev
+	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpng-dev libseccomp-dev
+	libsqlite3-dev libssl-dev libuv1-dev libwebp-dev libwebsockets-dev libx11-dev libx11-xcb-dev
+	libxcb-shm0-dev libxcb1-dev libxdamage-dev libxext-dev libxfixes-dev libxrandr-dev libxtst-dev
+	libyaml-dev "lxc-dev|liblxc-dev" make nanopb ninja-build pkg-config x11proto-dev zlib1g-dev
 )
 readonly test_packages=(
 	bubblewrap clang curl git nftables openbox x11-utils xterm xvfb
@@ -250,8 +250,8 @@ demo_agent() {
 	local token id
 	id=$(demo_session)
 	token=$(demo_token)
-	CUAD_TOKEN=$token python3 tests/demo/agent.py --host http://127.0.0.1:7880 --session "$id" \
-		--screenshot "$picture"
+	CUAD_TOKEN=$token python3 tests/demo/agent.py --output "$picture" \
+		--url "ws://127.0.0.1:7880/v1/sessions/$id/rpc"
 }
 
 demonstrate() {

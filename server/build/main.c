@@ -3,6 +3,7 @@
  * Progress goes to standard output, one line with the reason and the remedy to standard error. */
 #include <getopt.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "server/build/build.h"
 
@@ -14,6 +15,17 @@ static void usage(FILE *out) {
 		"  into templates/NAME of --state (" CUAD_STATE
 		"); --force builds also when nothing\n"
 		"  changed\n");
+}
+
+/* The reason ends the progress too, unless both go to the same place. */
+static void report(const struct build *build, const struct cua_err *err) {
+	struct stat out;
+	struct stat errors;
+	fprintf(stderr, "cuad-build: %s\n", err->message);
+	if (fstat(1, &out) == 0 && fstat(2, &errors) == 0 &&
+		(out.st_dev != errors.st_dev || out.st_ino != errors.st_ino)) {
+		printf("%s: failed: %s\n", build->name, err->message);
+	}
 }
 
 int main(int argc, char **argv) {
@@ -57,7 +69,7 @@ int main(int argc, char **argv) {
 	(void)snprintf(shipped, sizeof shipped, "%s/templates", data);
 	recipes[1] = shipped;
 	if (build_run(&build, &err) < 0) {
-		fprintf(stderr, "cuad-build: %s\n", err.message);
+		report(&build, &err);
 		return 1;
 	}
 	return 0;

@@ -105,6 +105,9 @@ static int recipe_load(const char *path, struct recipe **ret, struct cua_err *er
 		return cua_err_set(err, CUA_INVALID, "recipe %s: %s", path,
 			complaint.len ? complaint.text : cyaml_strerror(r));
 	}
+	if (!data) {
+		return cua_err_set(err, CUA_INVALID, "recipe %s: is empty", path);
+	}
 	*ret = data;
 	return 0;
 }
