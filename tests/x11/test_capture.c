@@ -10,12 +10,19 @@
 #include "desktop/screen.h"
 #include "desktop/x11_priv.h"
 #include "tests/lib/decode.h"
+#include "tests/lib/sanitize.h"
 #include "tests/lib/xvfb.h"
 
 #define WIDTH 1280
 #define HEIGHT 800
 #define FRAMES_TIMED 30
 #define PNG_MS 25
+
+/* libXtst frees this only when the server answers, and one test kills the server. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) {
+	return "leak:XRecordEnableContextAsync";
+}
 
 static struct {
 	struct xvfb xvfb;
@@ -526,9 +533,7 @@ START_TEST(test_png_is_fast) {
 	qsort(us, FRAMES_TIMED, sizeof(us[0]), compare);
 	printf("PNG 1280x800: median %d us, worst %d us\n", us[FRAMES_TIMED / 2],
 		us[FRAMES_TIMED - 1]);
-#ifndef CUAD_SANITIZE
-	ck_assert_int_le(us[FRAMES_TIMED / 2], PNG_MS * 1000);
-#endif
+	ck_assert(SANITIZED || us[FRAMES_TIMED / 2] <= PNG_MS * 1000);
 }
 END_TEST
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +121,43 @@ START_TEST(test_server_that_hangs) {
 	ck_assert(desk_wait_ready(&d, false, 9000));
 	check_error(desk_answer(&d, 2000), CUA_NOT_FOUND);
 	ck_assert_int_eq(kill(d.xvfb, SIGCONT), 0);
+	ck_assert(desk_wait_ready(&d, true, READY_MS));
+	check_alive();
+}
+END_TEST
+
+/* Something listens where X should: it agrees to everything and then talks nonsense. */
+static void fake_server(int listener, unsigned seed) {
+	unsigned char junk[4096];
+	srand(seed);
+	for (size_t i = 0; i < sizeof(junk); i++) {
+		junk[i] = (unsigned char)rand();
+	}
+	junk[0] = 1; /* success */
+	if (seed % 2 == 0) {
+		/* a sane version and length, so that more of it is believed */
+		memcpy(junk + 2, (uint16_t[]){11, 0, (uint16_t)(seed * 37 % 1000)}, 6);
+	}
+	int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	ck_assert_int_ge(peer, 0);
+	(void)send(peer, junk, sizeof(junk), MSG_NOSIGNAL);
+	(void)shutdown(peer, seed % 3 == 0 ? SHUT_WR : SHUT_RDWR);
+	(void)close(peer);
+}
+
+START_TEST(test_nonsense_instead_of_x) {
+	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/tmp/.X11-unix/X0"};
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	ck_assert_int_eq(listen(listener, 8), 0);
+	ck_assert_int_eq(chmod(address.sun_path, 0777), 0);
+	desk_start_worker(&d);
+	for (unsigned i = 0; i < 12; i++) {
+		fake_server(listener, i);
+	}
+	(void)close(listener);
+	desk_start_xvfb(&d);
+	display = desk_paint();
 	ck_assert(desk_wait_ready(&d, true, READY_MS));
 	check_alive();
 }
@@ -483,6 +522,7 @@ int main(void) {
 	tcase_add_test(bare, test_waits_for_x);
 	tcase_add_test(bare, test_not_ready_before_it_is_painted);
 	tcase_add_test(bare, test_ready_without_a_manager);
+	tcase_add_test(bare, test_nonsense_instead_of_x);
 	suite_add_tcase(suite, bare);
 	TCase *tc = tcase_create("worker");
 	tcase_set_timeout(tc, 60);
