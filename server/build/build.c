@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "server/build/cache.h"
+#include "server/build/known.h"
 #include "server/build/manifest.h"
 #include "server/build/proc.h"
 #include "server/build/progress.h"
@@ -256,7 +257,8 @@ static int job_locked(struct job *job, struct cua_err *err) {
 	}
 	(void)snprintf(job->cache, sizeof job->cache, "%.200s/cache/%s-%s", job->build->state,
 		job->source.codename, job->source.arch);
-	int r = job_log_open(job, &log, err);
+	int r = known_packages(&job->chain, err);
+	r = r < 0 ? r : job_log_open(job, &log, err);
 	if (r < 0) {
 		return r;
 	}

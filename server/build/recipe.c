@@ -67,6 +67,8 @@ struct complaint {
 	size_t len;
 };
 
+static void on_yaml_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+	CUA_PRINTF(3, 0);
 static void on_yaml_log(cyaml_log_t level, void *ctx, const char *fmt, va_list args) {
 	struct complaint *complaint = ctx;
 	char line[160];

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "server/build/cache.h"
+#include "server/build/known.h"
 #include "server/build/manifest.h"
 #include "server/build/proc.h"
 #include "server/build/progress.h"
@@ -330,6 +331,21 @@ START_TEST(shipped_recipes) {
 }
 END_TEST
 
+START_TEST(packages_known) {
+	struct recipe_chain chain;
+	struct cua_err err;
+	put("/x.yaml", "name: x\ndescription: x\npackages: [bash, coreutils]\n");
+	ck_assert_int_eq(load("x", &chain, &err), 0);
+	ck_assert_int_eq(known_packages(&chain, &err), 0);
+	recipe_chain_done(&chain);
+	put("/y.yaml", "name: y\ndescription: x\npackages: [bash, no-such-package]\n");
+	ck_assert_int_eq(load("y", &chain, &err), 0);
+	ck_assert_int_eq(known_packages(&chain, &err), -CUA_INVALID);
+	ck_assert_ptr_nonnull(strstr(err.message, "no-such-package"));
+	recipe_chain_done(&chain);
+}
+END_TEST
+
 START_TEST(manifest_tells) {
 	struct manifest_origin origin = {.arch = "amd64", .codename = "bookworm"};
 	struct recipe_chain chain;
@@ -367,6 +383,7 @@ int main(void) {
 	tcase_add_test(tcase, cache_keeps);
 	tcase_add_test(tcase, tree_stays_inside);
 	tcase_add_test(tcase, shipped_recipes);
+	tcase_add_test(tcase, packages_known);
 	tcase_add_test(tcase, manifest_tells);
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
