@@ -38,6 +38,7 @@
 #define CUA_CHANGED_MAX 16 /* rectangles told in a result */
 #define CUA_WINDOWS_MAX 64
 #define CUA_JOBS_MAX 256 /* actions under way in one worker */
+#define CUA_WORKER_MEMORY (2ull << 30) /* of a worker that a hostile X server floods */
 
 /* Commands and files. */
 #define CUA_ARGV_BYTES (2u << 20)
