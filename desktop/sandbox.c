@@ -115,7 +115,14 @@ static int set_limits(struct cua_err *err) {
 	const struct {
 		__rlimit_resource_t what;
 		rlim_t most;
-	} limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_NOFILE, FILES_MAX}};
+	} limits[] = {
+		{RLIMIT_CORE, 0},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_NOFILE, FILES_MAX},
+#ifndef CUAD_SANITIZE /* AddressSanitizer reserves terabytes */
+		{RLIMIT_DATA, CUA_WORKER_MEMORY},
+#endif
+	};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < CUA_COUNT(limits); i++) {
 		struct rlimit limit = {limits[i].most, limits[i].most};
