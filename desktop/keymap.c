@@ -388,6 +388,16 @@ int keymap_keysym(const char *name, uint32_t *ret_keysym, struct cua_err *err) {
 	return unknown(name, err);
 }
 
+/* Length of "U+20AC" at the start of a text, or 0. With less than four digits it could be two keys,
+ * like "u+f1". */
+static size_t unicode_name(const char *text) {
+	if (toupper((unsigned char)text[0]) != 'U' || text[1] != '+') {
+		return 0;
+	}
+	size_t digits = strspn(text + 2, "0123456789abcdefABCDEF");
+	return digits >= 4 ? 2 + digits : 0;
+}
+
 /* Cuts the first name off a chord: up to the next "+", which may itself be the name. Spaces around
  * a name do not count, unless they are all of it. */
 static const char *cut_name(const char **text, size_t *ret_len) {
@@ -395,7 +405,10 @@ static const char *cut_name(const char **text, size_t *ret_len) {
 	if (*start == '\0' && start > *text) {
 		start--;
 	}
-	size_t len = *start == '+' ? 1 : strcspn(start, "+");
+	size_t len = unicode_name(start);
+	if (len == 0) {
+		len = *start == '+' ? 1 : strcspn(start, "+");
+	}
 	*text = start + len + strspn(start + len, " ");
 	while (len > 1 && start[len - 1] == ' ') {
 		len--;

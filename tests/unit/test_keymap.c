@@ -192,6 +192,9 @@ START_TEST(reads_chords) {
 		{"ctrl+alt+Delete", {XK_Control_L, XK_Alt_L, XK_Delete}},
 		{"a+b", {XK_a, XK_b}},
 		{"Page_Up", {XK_Page_Up}},
+		{"U+20AC", {0x010020ac}},
+		{"ctrl+U+00E9", {XK_Control_L, XK_eacute}},
+		{"u+f1", {XK_u, XK_F1}},
 	};
 	for (size_t i = 0; i < CUA_COUNT(cases); i++) {
 		struct cua_err err = {0};
