@@ -540,6 +540,7 @@ END_TEST
 int main(void) {
 	Suite *suite = suite_create("capture");
 	TCase *tc = tcase_create("capture");
+	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_png_is_exact);
 	tcase_add_test(tc, test_region);

@@ -217,6 +217,7 @@ END_TEST
 int main(void) {
 	Suite *suite = suite_create("sandbox");
 	TCase *tc = tcase_create("sandbox");
+	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, test_rights);
 	tcase_add_test(tc, test_limits);
