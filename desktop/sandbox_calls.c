@@ -133,20 +133,26 @@ static int add_plain(scmp_filter_ctx ctx) {
 static int add_narrow(scmp_filter_ctx ctx) {
 	const struct {
 		int call;
-		struct scmp_arg_cmp test;
+		unsigned argument;
+		enum scmp_compare compare;
+		scmp_datum_t value; /* of SCMP_CMP_MASKED_EQ: the mask, whose bits must be 0 */
 	} narrow[] = {
-		{SCMP_SYS(mmap), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-		{SCMP_SYS(mprotect), SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-		{SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_EQ, PR_SET_VMA)},
-		{SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_UNIX)},
-		{SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONBIO)},
-		{SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIOCLEX)},
-		{SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONREAD)},
-		{SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())},
+		{SCMP_SYS(mmap), 2, SCMP_CMP_MASKED_EQ, PROT_EXEC},
+		{SCMP_SYS(mprotect), 2, SCMP_CMP_MASKED_EQ, PROT_EXEC},
+		{SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_VMA},
+		{SCMP_SYS(socket), 0, SCMP_CMP_EQ, AF_UNIX},
+		{SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, FIONBIO},
+		{SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, FIOCLEX},
+		{SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, FIONREAD},
+		{SCMP_SYS(tgkill), 0, SCMP_CMP_EQ, (scmp_datum_t)getpid()},
 	};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < CUA_COUNT(narrow); i++) {
-		r = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, narrow[i].call, 1, &narrow[i].test);
+		struct scmp_arg_cmp test = {.arg = narrow[i].argument,
+			.op = narrow[i].compare,
+			.datum_a = narrow[i].value,
+			.datum_b = 0};
+		r = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, narrow[i].call, 1, &test);
 	}
 	return r;
 }
