@@ -22,6 +22,7 @@
 #define ROOT "/sys/fs/cgroup"
 #define HIERARCHIES_MAX 32
 #define PATH_SIZE 512
+#define START "-start"
 #define PIDS_SIZE 65536
 #define DEPTH_MAX 64
 #define KILLS_MAX 65536
@@ -192,7 +193,7 @@ bool cgroup_any(const char *id, bool monitor, struct proc_id *ret) {
 	return true;
 }
 
-static int thaw(const char *path, void *data) {
+static int thaw_group(const char *path, void *data) {
 	(void)data;
 	char file[PATH_MAX];
 	(void)snprintf(file, sizeof(file), "%s/freezer.state", path);
@@ -208,6 +209,10 @@ static int thaw(const char *path, void *data) {
 	return 0;
 }
 
+void cgroup_thaw(const char *id) {
+	(void)walk(id, false, thaw_group, NULL);
+}
+
 /* A process is killed only while it is a member: its number may be somebody else's by now. */
 static int kill_one(const char *id, const struct proc_id *one) {
 	char group[64];
@@ -220,17 +225,61 @@ static int kill_one(const char *id, const struct proc_id *one) {
 	return proc_wait(fd, CUA_KILL_WAIT_MS) ? 0 : -ETIMEDOUT;
 }
 
-int cgroup_kill(const char *id, struct cua_err *err) {
+int cgroup_kill(const char *id, bool monitor, struct cua_err *err) {
 	struct proc_id one;
-	(void)walk(id, false, thaw, NULL);
 	/* The first one is mostly the container's PID 1, and all others end with it. */
-	for (unsigned i = 0; i < KILLS_MAX && cgroup_any(id, false, &one); i++) {
+	for (unsigned i = 0; i < KILLS_MAX && cgroup_any(id, monitor, &one); i++) {
 		if (kill_one(id, &one) < 0) {
 			return cua_err_set(err, CUA_TIMEOUT,
 				"process %d of the session cannot be killed", (int)one.pid);
 		}
 	}
 	return 0;
+}
+
+/* One hierarchy is enough to find a process again. */
+static bool start_group(const char *id, char ret[PATH_SIZE]) {
+	struct hierarchies all;
+	list_hierarchies(&all);
+	if (all.count == 0) {
+		return false;
+	}
+	(void)snprintf(ret, PATH_SIZE, "%s", all.path[0]);
+	for (size_t i = 1; i < all.count; i++) {
+		/* A new group of this one can be joined as it is, unlike one of cpuset. */
+		if (strcmp(all.path[i], ROOT "/pids") == 0) {
+			(void)snprintf(ret, PATH_SIZE, "%s", all.path[i]);
+		}
+	}
+	size_t len = strlen(ret);
+	(void)snprintf(ret + len, PATH_SIZE - len, "/" CGROUP_TOP "/%s" START, id);
+	return true;
+}
+
+int cgroup_join_start(const char *id, struct cua_err *err) {
+	char path[PATH_SIZE];
+	char file[PATH_SIZE + 16];
+	if (!start_group(id, path)) {
+		return cua_err_set(err, CUA_INTERNAL, "this host has no cgroups");
+	}
+	char *last = strrchr(path, '/');
+	*last = '\0';
+	bool made = mkdir(path, 0755) == 0 || errno == EEXIST;
+	*last = '/';
+	if (!made || (mkdir(path, 0755) < 0 && errno != EEXIST)) {
+		return cua_err_errno(err, errno, "cannot make the cgroup %s", path);
+	}
+	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	_cleanup_fd_ int fd = open(file, O_WRONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : fd_write_all(fd, "0", 1);
+	return r < 0 ? cua_err_errno(err, r, "cannot join the cgroup %s", path) : 0;
+}
+
+void cgroup_remove_start(const char *id) {
+	char path[PATH_SIZE];
+	if (start_group(id, path)) {
+		(void)rmdir(path);
+	}
 }
 
 static int remove_group(const char *path, void *data) {

@@ -1,5 +1,6 @@
 /* The cgroups of sessions, by name: "cuad/ID" holds a container, "cuad/ID.monitor" its monitor, in
- * every hierarchy that there is (v1, v2 or both). */
+ * every hierarchy that there is (v1, v2 or both), "cuad/ID-start" what is about to become one of
+ * them. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,8 +32,18 @@ bool cgroup_v1_has(const char *controller, const char *file);
 /* A process of the session's groups (its container's, or its monitor's). False if there is none. */
 bool cgroup_any(const char *id, bool monitor, struct proc_id *ret);
 
-/* Thaws and kills what runs in the groups of the session's container, and waits until it is gone. */
-int cgroup_kill(const char *id, struct cua_err *err) CUA_CHECK;
+/* Thaws the session's container: what is frozen by cgroup v1 does not even die. */
+void cgroup_thaw(const char *id);
+
+/* Moves the calling process into "cuad/ID-start", where it and what it forks is found until liblxc
+ * has put it into a group. 0 or negative. */
+int cgroup_join_start(const char *id, struct cua_err *err) CUA_CHECK;
+/* Removes that group, once nobody is in it. */
+void cgroup_remove_start(const char *id);
+
+/* Kills what runs in the groups of the session's container or of its monitor, and waits until it is
+ * gone. */
+int cgroup_kill(const char *id, bool monitor, struct cua_err *err) CUA_CHECK;
 
 /* Removes all groups of the session from all hierarchies, the container's own ones and those that
  * liblxc suffixed with -N included. */

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include "server/supervisor/verify.h"
 
 #define LOCKS "/run/lxc/lock" /* liblxc leaves a lock file there for each container */
+#define ROUNDS 16
 #define LOG_SIZE 32768
 #define LOG_TAIL 240
 
@@ -146,7 +148,11 @@ struct outcome {
 
 static void start_and_tell(const struct plan_host *host, const struct plan *plan, int fd) {
 	struct outcome out = {.init = 0};
-	out.result = start(host, plan, &out.init, &out.err);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	out.result = cgroup_join_start(plan->record.id, &out.err);
+	if (out.result == 0) {
+		out.result = start(host, plan, &out.init, &out.err);
+	}
 	_exit(fd_write_all(fd, &out, sizeof(out)) < 0);
 }
 
@@ -172,6 +178,7 @@ static int start_apart(const struct plan_host *host, const struct plan *plan, pi
 	ssize_t n = fd_read_all(in, &out, sizeof(out));
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
 	}
+	cgroup_remove_start(plan->record.id);
 	if (n != (ssize_t)sizeof(out)) {
 		return cua_err_set(err, CUA_INTERNAL, "the process that starts the container died");
 	}
@@ -234,29 +241,33 @@ static int end_init(const struct proc_id *init, unsigned grace_ms, struct cua_er
 	return 0;
 }
 
-/* Gives the monitor time to remove what it made; then does without it. */
-static int end_monitor(const char *id, struct cua_err *err) {
+/* Gives the monitor time to remove what it made. */
+static void await_monitor(const char *id) {
 	struct proc_id monitor;
-	if (!cgroup_any(id, true, &monitor)) {
-		return 0;
+	_cleanup_fd_ int fd = cgroup_any(id, true, &monitor) ? proc_open(&monitor) : -1;
+	if (fd >= 0) {
+		(void)proc_wait(fd, CUA_MONITOR_WAIT_MS);
 	}
-	_cleanup_fd_ int fd = proc_open(&monitor);
-	if (fd < 0 || proc_wait(fd, CUA_MONITOR_WAIT_MS)) {
-		return 0;
-	}
-	proc_signal(fd, SIGKILL);
-	if (!proc_wait(fd, CUA_KILL_WAIT_MS)) {
-		return cua_err_set(err, CUA_TIMEOUT, "the container's monitor cannot be killed");
-	}
-	return 0;
 }
 
 static int end_processes(const struct plan *plan, unsigned grace_ms, struct cua_err *err) {
-	struct proc_id init;
-	int r = noted(plan, &init) ? end_init(&init, grace_ms, err) : 0;
-	/* A container of which nothing is noted: its start was cut off. */
-	r = r < 0 ? r : cgroup_kill(plan->record.id, err);
-	return r < 0 ? r : end_monitor(plan->record.id, err);
+	const char *id = plan->record.id;
+	struct proc_id one;
+	int r = 0;
+	cgroup_thaw(id);
+	if (noted(plan, &one)) {
+		r = end_init(&one, grace_ms, err);
+		await_monitor(id);
+	}
+	/* What is left by a start that was cut off can still make more, of the other kind, too. */
+	for (int i = 0; i < ROUNDS && r == 0; i++) {
+		r = cgroup_kill(id, true, err);
+		r = r < 0 ? r : cgroup_kill(id, false, err);
+		if (!cgroup_any(id, true, &one) && !cgroup_any(id, false, &one)) {
+			break;
+		}
+	}
+	return r;
 }
 
 static int remove_traces(const struct plan *plan, struct cua_err *err) {

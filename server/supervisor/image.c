@@ -206,8 +206,8 @@ static int lock_in_time(int fd) {
 	struct sigaction wake = {.sa_handler = on_alarm};
 	struct sigaction old;
 	const struct itimerval on = {
-		.it_value = {.tv_sec = CUA_DISK_FREE_MS / 1000},
-		.it_interval = {.tv_usec = 100000},
+		.it_value = {.tv_usec = CUA_DISK_FREE_MS * 1000},
+		.it_interval = {.tv_usec = 10000},
 	};
 	const struct itimerval off = {0};
 	if (sigaction(SIGALRM, &wake, &old) < 0 || setitimer(ITIMER_REAL, &on, NULL) < 0) {
@@ -216,7 +216,7 @@ static int lock_in_time(int fd) {
 	int r = flock(fd, LOCK_EX) < 0 ? -errno : 0;
 	(void)setitimer(ITIMER_REAL, &off, NULL);
 	(void)sigaction(SIGALRM, &old, NULL);
-	return r == -EINTR ? -ETIMEDOUT : r;
+	return r;
 }
 
 int image_unmount(const struct plan *plan, struct cua_err *err) {
@@ -229,9 +229,21 @@ int image_unmount(const struct plan *plan, struct cua_err *err) {
 		return errno == ENOENT ? 0
 				       : cua_err_errno(err, errno, "cannot open the disk image");
 	}
-	if (flock(image, LOCK_EX | LOCK_NB) == 0) {
-		return 0;
+	if (flock(image, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		(void)lock_in_time(image);
 	}
-	r = errno == EWOULDBLOCK ? lock_in_time(image) : -errno;
-	return r < 0 ? cua_err_errno(err, r, "the session's disk is still in use on the host") : 0;
+	return 0;
+}
+
+int image_remove(const struct plan *plan, struct cua_err *err) {
+	_cleanup_fd_ int image = open(plan->image, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (image >= 0 && flock(image, LOCK_EX | LOCK_NB) < 0) {
+		/* Not shorter: what is still mounted somewhere shall find zeros, not errors. */
+		(void)fallocate(image, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+			(off_t)plan->record.limits.disk);
+	}
+	if (unlink(plan->image) < 0 && errno != ENOENT) {
+		return cua_err_errno(err, errno, "cannot remove the disk image");
+	}
+	return 0;
 }

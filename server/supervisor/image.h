@@ -11,6 +11,10 @@ int image_make(const struct plan *plan, bool *ret_made, struct cua_err *err) CUA
  * one image is never the backing of two file systems. */
 int image_mount(const struct plan *plan, struct cua_err *err) CUA_CHECK;
 
-/* Unmounts it and waits until its loop device is free. -CUA_TIMEOUT when something else on the host
- * still holds it. */
+/* Unmounts it and waits a moment until its loop device is free. A mount namespace that copied the
+ * mount privately while it was there (`unshare --mount` does) keeps it for as long as it lives: that
+ * is no failure, the device frees itself then, and until then image_mount() uses it again. */
 int image_unmount(const struct plan *plan, struct cua_err *err) CUA_CHECK;
+
+/* Removes the image, giving its blocks back to the host even if a namespace still holds it. */
+int image_remove(const struct plan *plan, struct cua_err *err) CUA_CHECK;

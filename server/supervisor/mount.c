@@ -130,8 +130,8 @@ int mount_up(const struct plan_host *host, const struct plan *plan, struct cua_e
 		if (mount_down(host, plan, NULL) < 0) {
 			return cua_err_prefix(err, "something of the session's disk is left");
 		}
-		if (made) {
-			(void)unlink(plan->image);
+		if (made && image_remove(plan, NULL) < 0) {
+			return cua_err_prefix(err, "something of the session's disk is left");
 		}
 		if (!had_state) {
 			(void)rmdir(plan->state);
@@ -153,7 +153,8 @@ int mount_erase(const struct plan_host *host, const struct plan *plan, struct cu
 	if (tree_is_mount(plan->disk)) {
 		return cua_err_set(err, CUA_CONFLICT, "the session's disk is still mounted");
 	}
-	return tree_remove(plan->state, err);
+	int r = image_remove(plan, err);
+	return r < 0 ? r : tree_remove(plan->state, err);
 }
 
 int mount_usage(const struct plan *plan, uint64_t *ret_used, struct cua_err *err) {

@@ -19,7 +19,8 @@ int mount_prepare(const struct plan_host *host, struct cua_err *err) CUA_CHECK;
 int mount_up(const struct plan_host *host, const struct plan *plan, struct cua_err *err) CUA_CHECK;
 
 /* Takes all mounts of the session away (lazily if they are busy) and the run directory with them;
- * the disk image stays. Nothing there is success. Frees the loop device. */
+ * the disk image stays. Nothing there is success. Frees the loop device, unless another mount
+ * namespace holds a private copy of the mount: then it is freed when that ends. */
 int mount_down(
 	const struct plan_host *host, const struct plan *plan, struct cua_err *err) CUA_CHECK;
 

@@ -61,7 +61,7 @@ static int open_socket(int family) {
 
 /* One datagram's messages. 1 when the answer is complete, 0 when more follow, else -errno. */
 static int take_messages(char *buf, size_t size, answer_fn fn, void *data) {
-	int left = (int)size;
+	uint32_t left = (uint32_t)size;
 	for (struct nlmsghdr *m = (struct nlmsghdr *)buf; NLMSG_OK(m, left);
 		m = NLMSG_NEXT(m, left)) {
 		if (m->nlmsg_type == NLMSG_DONE) {
