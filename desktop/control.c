@@ -7,6 +7,8 @@
 #include "cua/fdio.h"
 
 #define MESSAGES_PER_TURN 64
+/* A peer with so many answers unread is not read from: pictures are large. */
+#define UNREAD_MAX 32
 
 struct edge {
 	struct control *control;
@@ -43,6 +45,14 @@ static void edge_lost(struct edge *edge, const struct cua_err *why) {
 	}
 }
 
+static bool edge_full(const struct edge *edge) {
+	return edge->chan.count >= UNREAD_MAX;
+}
+
+static void edge_watch(struct edge *edge) {
+	loop_io_want(edge->io, !edge_full(edge), cua_chan_pending(&edge->chan));
+}
+
 /* A peer that does not take it is dropped, but not before the caller has returned. */
 static void edge_send(struct edge *edge, const struct cua_out *out) {
 	if (edge->chan.sock < 0) {
@@ -53,9 +63,7 @@ static void edge_send(struct edge *edge, const struct cua_out *out) {
 		(void)shutdown(edge->chan.sock, SHUT_RDWR);
 		return;
 	}
-	if (cua_chan_pending(&edge->chan)) {
-		loop_io_want_write(edge->io, true);
-	}
+	edge_watch(edge);
 }
 
 /* 0, or negative when the message must not come now. */
@@ -90,17 +98,19 @@ static void edge_ready(void *ctx) {
 	struct edge *edge = ctx;
 	struct cua_err err;
 	int r = cua_chan_flush(&edge->chan, &err);
-	if (r == 0) {
-		loop_io_want_write(edge->io, cua_chan_pending(&edge->chan));
-	}
-	for (int i = 0; r >= 0 && i < MESSAGES_PER_TURN; i++) {
+	for (int i = 0; r >= 0 && i < MESSAGES_PER_TURN && !edge_full(edge); i++) {
 		r = edge_receive(edge, &err);
-		if (r == 0 || edge->chan.sock < 0) {
+		if (edge->chan.sock < 0) {
 			return;
+		}
+		if (r == 0) {
+			break;
 		}
 	}
 	if (r < 0) {
 		edge_lost(edge, &err);
+	} else {
+		edge_watch(edge);
 	}
 }
 

@@ -133,8 +133,10 @@ struct loop_io *loop_io_add(
 	return take_ptr(io);
 }
 
-void loop_io_want_write(struct loop_io *io, bool wanted) {
-	(void)uv_poll_start(&io->poll, UV_READABLE | (wanted ? UV_WRITABLE : 0), on_poll);
+void loop_io_want(struct loop_io *io, bool readable, bool writable) {
+	/* Never nothing: libuv would not tell of a hang-up. */
+	int events = (readable ? UV_READABLE : UV_DISCONNECT) | (writable ? UV_WRITABLE : 0);
+	(void)uv_poll_start(&io->poll, events, on_poll);
 }
 
 struct loop_io *loop_io_remove(struct loop_io *io) {

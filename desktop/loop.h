@@ -31,8 +31,8 @@ void loop_on_turn(struct loop *loop, bool (*waiting)(void *ctx), loop_fn *workin
 /* Calls fn while the descriptor, which stays the caller's and must outlive the watch, is readable or
  * hung up. NULL on failure. */
 struct loop_io *loop_io_add(struct loop *loop, int fd, loop_fn *fn, void *ctx, struct cua_err *err);
-/* Whether fn is also called when the descriptor takes bytes. */
-void loop_io_want_write(struct loop_io *io, bool wanted);
+/* Whether fn is called when the descriptor is readable (it is at first), and when it takes bytes. */
+void loop_io_want(struct loop_io *io, bool readable, bool writable);
 /* Ends the watch. NULL is fine. Returns NULL. */
 struct loop_io *loop_io_remove(struct loop_io *io);
 

@@ -1,6 +1,7 @@
 /* Drives a real cuad-desktop over real E2 and E3, as the supervisor and cuad do. */
 #include <check.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -476,24 +477,29 @@ START_TEST(test_broken_protocol) {
 }
 END_TEST
 
+/* Takes requests until the pictures that nobody fetches fill its queue, then waits; goes on when they
+ * are fetched. */
 START_TEST(test_peer_that_does_not_read) {
-	cua_Args args = {.has_cursor = true, .cursor = true};
-	cua_ActionRequest request = {.action = CUA_ACTION_SCREENSHOT, .lease = 1, .args = args};
-	int size = 1 << 20;
-	(void)setsockopt(d.front, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	cua_ActionRequest request = {.action = CUA_ACTION_SCREENSHOT,
+		.lease = 1,
+		.args = {.has_cursor = true, .cursor = true}};
+	const struct cua_out out = {.type = CUA_MSG_ACTION_REQUEST, .body = &request};
+	uint32_t sent = 0;
 	int r = 0;
-	int refused = 0;
-	for (int i = 0; i < 3000 && refused < 100; i++) {
-		r = cua_msg_send(d.front,
-			&(struct cua_out){.type = CUA_MSG_ACTION_REQUEST, .body = &request},
-			&d.err);
-		if (r == -CUA_EXHAUSTED) {
-			refused++;
-			struct timespec ms10 = {.tv_nsec = 10000000};
-			(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &ms10, NULL);
-		} else if (r < 0) {
-			break;
-		}
+	for (struct pollfd p = {.fd = d.front, .events = POLLOUT}; poll(&p, 1, 1500) == 1;) {
+		request.serial = sent + 1;
+		r = cua_msg_send(d.front, &out, &d.err);
+		ck_assert(r == 0 || r == -CUA_EXHAUSTED);
+		sent += r == 0;
+		ck_assert_uint_lt(sent, 3000);
+	}
+	printf("%u pictures asked for before it stopped\n", sent);
+	for (uint32_t i = 1; i <= sent; i++) {
+		ck_assert_uint_eq(desk_answer(&d, READY_MS)->serial, i);
+	}
+	check_alive();
+	for (int i = 0; i < 100; i++) {
+		(void)!cua_msg_send(d.front, &out, &d.err);
 	}
 	desk_link(&d);
 	check_alive();
