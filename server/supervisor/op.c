@@ -1,14 +1,14 @@
 /* Children for blocking work; see the header. What they do is in steps.c and reclaim.c. */
 #include "server/supervisor/op.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,35 +68,47 @@ void op_phase(struct op_report *report, const char *name) {
 	report->since_us = now;
 }
 
-/* Leaves the child with its report at 3 and the lock at 4. What else is open stays so until an exec:
- * libuv's fork handler closes, by number, a pipe of its own in every later fork, and would hit
- * whatever had taken these numbers. The container's monitor, a grandchild that lives on, closes all
- * it inherited by itself. */
+/* Closes what the child has from us but pipes: an edge or a connection must not stay up because some
+ * operation takes long. Pipes are left, for libuv's fork handler closes one of its own
+ * by number in every later fork, and would hit whatever had taken that number. */
+static int close_ours(int sock, int lock) {
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry = NULL;
+	while (dir && (entry = readdir(dir))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+		bool kept = fd <= STDERR_FILENO || fd == dirfd(dir) || fd == sock || fd == lock;
+		struct stat st;
+		if (!kept && fstat(fd, &st) == 0 && !S_ISFIFO(st.st_mode)) {
+			(void)close(fd);
+		}
+	}
+	return dir ? closedir(dir) : -1;
+}
+
+/* Leaves the child with stdio, its report and the lock. The container's monitor, a grandchild that
+ * lives on, closes all it inherited by itself. */
 static int child_setup(int sock, int lock, pid_t parent) {
 	spawn_reset();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent) {
 		return -1;
 	}
 	(void)setsid();
-	int high[2] = {fcntl(sock, F_DUPFD_CLOEXEC, 10), fcntl(lock, F_DUPFD_CLOEXEC, 10)};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (high[0] < 0 || high[1] < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0) {
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0) {
 		return -1;
 	}
-	if (dup3(high[0], 3, O_CLOEXEC) < 0 || dup3(high[1], 4, O_CLOEXEC) < 0) {
-		return -1;
-	}
-	return (int)syscall(SYS_close_range, 5u, ~0u, CLOSE_RANGE_CLOEXEC);
+	return close_ours(sock, lock);
 }
 
 static void child_main(const struct op *op, pid_t parent) {
 	if (child_setup(op->sock, op->ops->lock, parent) < 0) {
 		_exit(1);
 	}
-	struct op_report report = {.sock = 3, .since_us = loop_now_us()};
+	struct op_report report = {.sock = op->sock, .since_us = loop_now_us()};
 	struct op_frame frame = {.last = true};
 	frame.code = op->spec.work(op->args, &report, &frame.err);
-	_exit(send(3, &frame, sizeof(frame), MSG_NOSIGNAL) == (ssize_t)sizeof(frame) ? 0 : 1);
+	ssize_t n = send(op->sock, &frame, sizeof(frame), MSG_NOSIGNAL);
+	_exit(n == (ssize_t)sizeof(frame) ? 0 : 1);
 }
 
 /* ---------------------------------------------------------------- in the supervisor */

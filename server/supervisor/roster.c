@@ -116,7 +116,8 @@ static int check_unique(
 			return cua_err_about(
 				err, CUA_CONFLICT, "id", "there is a session %s", record->id);
 		}
-		if (!s->husk && strcmp(s->plan.record.name, record->name) == 0) {
+		bool failing = s->state == cua_State_STATE_FAILED && s->goal == SESSION_ERASE;
+		if (!s->husk && !failing && strcmp(s->plan.record.name, record->name) == 0) {
 			return cua_err_about(err, CUA_CONFLICT, "name",
 				"there is a session with the name %s", record->name);
 		}
