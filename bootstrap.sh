@@ -235,15 +235,20 @@ service_stop() {
 
 # ---- the demonstration ----
 
+# field NAME: prints a field of the JSON object on standard input.
+field() {
+	python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1], ""))' "$1"
+}
+
 # The session's id when it runs.
 demo_session() {
-	cuactl show "$demo" --json 2>/dev/null |
-		python3 -c 'import json, sys; s = json.load(sys.stdin); s["state"] == "running" and print(s["id"])'
+	local shown
+	shown=$(cuactl show "$demo" --json 2>/dev/null) || return 1
+	[ "$(field state <<<"$shown")" = running ] && field id <<<"$shown"
 }
 
 demo_token() {
-	cuactl token create --role agent --session "$demo" --ttl 600 --json |
-		python3 -c 'import json, sys; print(json.load(sys.stdin)["token"])'
+	cuactl token create --role agent --session "$demo" --ttl 600 --json | field token
 }
 
 demo_agent() {
@@ -255,7 +260,7 @@ demo_agent() {
 }
 
 demonstrate() {
-	if [ -z "$(demo_session || true)" ]; then
+	if ! demo_session >/dev/null; then
 		cuactl rm "$demo" >/dev/null 2>&1 || true
 		step "launch a desktop" "cuactl doctor; cuactl launch -t desktop --name $demo" \
 			cuactl launch -t desktop --name "$demo"
