@@ -84,6 +84,10 @@ static void on_ready_pipe(void *self, uint32_t events) {
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		return;
 	}
+	/* The number and the newline are two writes, and Xvfb gives up when the second one fails. */
+	if (n > 0 && !memchr(text, '\n', (size_t)n)) {
+		return;
+	}
 	close_ready_pipe(display);
 	if (n > 0) {
 		display->ready = true;

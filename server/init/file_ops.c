@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cua/fdio.h"
+#include "server/init/spawn.h"
 
 typedef int perform_fn(const struct file_job *job, struct cua_err *err);
 
@@ -219,5 +220,6 @@ void file_ops_run(const cua_FileRequest *request, int control, int data) {
 		cua_FileResult result = {.has_error = true, .error = cua_error_to_wire(&err)};
 		(void)!file_ops_send(job, &result, NULL, NULL);
 	}
+	spawn_await_close(control);
 	_exit(0);
 }

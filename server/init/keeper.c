@@ -33,9 +33,15 @@ static void report(const struct keeper *keeper, const struct keeper_report *repo
 	(void)send(keeper->control, report, sizeof(*report), MSG_NOSIGNAL);
 }
 
-static _Noreturn void fail(const struct keeper *keeper, const struct cua_err *err) {
-	report(keeper, &(struct keeper_report){.kind = KEEPER_FAILED, .err = *err});
+/* The last report, and the keeper's end. */
+static _Noreturn void report_last(const struct keeper *keeper, const struct keeper_report *last) {
+	report(keeper, last);
+	spawn_await_close(keeper->control);
 	_exit(0);
+}
+
+static _Noreturn void fail(const struct keeper *keeper, const struct cua_err *err) {
+	report_last(keeper, &(struct keeper_report){.kind = KEEPER_FAILED, .err = *err});
 }
 
 static void reap(void *self) {
@@ -134,10 +140,11 @@ static void on_start(struct keeper *keeper) {
 	if (n == (ssize_t)sizeof(err)) {
 		fail(keeper, &err);
 	}
-	report(keeper, &(struct keeper_report){.kind = KEEPER_STARTED, .pid = keeper->main});
+	struct keeper_report started = {.kind = KEEPER_STARTED, .pid = keeper->main};
 	if (keeper->job->start->has_detach && keeper->job->start->detach) {
-		_exit(0);
+		report_last(keeper, &started);
 	}
+	report(keeper, &started);
 }
 
 static void send_signal(struct keeper *keeper, int signal) {
@@ -185,11 +192,10 @@ static _Noreturn void finish(struct keeper *keeper) {
 		pty_done(&keeper->pty);
 	}
 	uint64_t us = keeper->ended_us - keeper->job->begun_us;
-	report(keeper, &(struct keeper_report){.kind = KEEPER_ENDED,
-			       .pid = keeper->main,
-			       .status = keeper->status,
-			       .duration_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us});
-	_exit(0);
+	report_last(keeper, &(struct keeper_report){.kind = KEEPER_ENDED,
+				    .pid = keeper->main,
+				    .status = keeper->status,
+				    .duration_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us});
 }
 
 enum { POLL_CONTROL, POLL_SIGNALS, POLL_START, POLL_PTY, POLL_COUNT = POLL_PTY + 2 };

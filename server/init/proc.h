@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /* Kills all descendants of the calling process, which must be a subreaper with SIGCHLD blocked, and
- * waits until none lives, at most `ms`. They are stopped first until no new ones show up, so that
- * one that forks cannot outrun the scan. reap(self) is called to collect the dead. Returns how many
+ * waits until none lives, at most `ms`. If new ones keep showing up they are stopped before they are
+ * killed, so that one that forks cannot outrun the scan. reap(self) is called to collect the dead. Returns how many
  * still live: 0 unless the kernel cannot kill them yet. */
 int proc_kill_descendants(unsigned ms, void (*reap)(void *self), void *self);
 

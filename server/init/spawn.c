@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +64,16 @@ pid_t spawn_fork(const int *keep, size_t keep_count, struct cua_err *err) {
 			err, CUA_EXHAUSTED, "no process can be started: %s", strerror(saved));
 	}
 	return pid;
+}
+
+void spawn_await_close(int sock) {
+	char rest[64];
+	ssize_t n = 1;
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) {
+		struct pollfd wait = {.fd = sock, .events = POLLIN};
+		(void)poll(&wait, 1, -1);
+		n = recv(sock, rest, sizeof(rest), MSG_DONTWAIT);
+	}
 }
 
 /* ---------------------------------------------------------------- environment */

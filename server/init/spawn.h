@@ -36,3 +36,8 @@ pid_t spawn_fork(const int *keep, size_t keep_count, struct cua_err *err) CUA_CH
  * never freed. */
 char **spawn_environment(
 	const struct account *account, char *const *env, bool terminal, struct cua_err *err);
+
+/* Waits until the other side has closed a SOCK_SEQPACKET socket: a process that told its last word
+ * there must not exit before, since a message that it left unread would make the kernel discard what
+ * it sent. */
+void spawn_await_close(int sock);
