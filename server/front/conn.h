@@ -14,7 +14,8 @@ struct conn;
 struct conn_ops {
 	/* Bytes arrived. */
 	void (*input)(void *state, const uint8_t *data, size_t len);
-	/* The queue fell below CUA_QUEUE_LOW; comes from the loop, never from inside conn_write(). */
+	/* The queue fell below CUA_QUEUE_LOW, or became empty; comes from the loop, never from inside
+	 * conn_write(). */
 	void (*drain)(void *state);
 	/* The connection is over, and the conn invalid afterwards. */
 	void (*gone)(void *state);

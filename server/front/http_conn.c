@@ -40,15 +40,28 @@ struct http_conn {
 
 /* ---------------------------------------------------------------- going on and ending */
 
+/* The time for the next request runs from when the client has taken the last answer. */
+static void expect_head(struct http_conn *hc) {
+	bool taken = conn_queued(hc->conn) == 0;
+	conn_set_idle(hc->conn, taken);
+	conn_deadline(hc->conn, taken ? CUA_IDLE_SECS : 0);
+}
+
 static void read_next_head(struct http_conn *hc) {
 	hc->state = HC_HEAD;
 	hc->head_len = 0;
-	conn_set_idle(hc->conn, true);
-	conn_deadline(hc->conn, CUA_IDLE_SECS);
+	expect_head(hc);
+}
+
+/* Whoever sends requests ahead must take the answers too. */
+static bool takes_heads(const struct http_conn *hc) {
+	return conn_queued(hc->conn) < CUA_QUEUE_LOW;
 }
 
 static bool wants_input(const struct http_conn *hc) {
 	switch (hc->state) {
+	case HC_HEAD:
+		return takes_heads(hc);
 	case HC_BODY:
 		return !hc->req->body_paused;
 	case HC_WS:
@@ -456,7 +469,7 @@ static size_t feed_head(struct http_conn *hc, const uint8_t *data, size_t len) {
 static size_t feed(struct http_conn *hc, const uint8_t *data, size_t len) {
 	switch (hc->state) {
 	case HC_HEAD:
-		return feed_head(hc, data, len);
+		return takes_heads(hc) ? feed_head(hc, data, len) : 0;
 	case HC_BODY:
 		return hc->req->body_paused ? 0 : feed_body(hc, data, len);
 	case HC_WS:
@@ -512,6 +525,11 @@ static void on_drain(void *state) {
 		ws_drained(hc->ws);
 	} else if (hc->req && hc->req->on_drain) {
 		hc->req->on_drain(hc->req->on_drain_data);
+	} else if (hc->state == HC_HEAD) {
+		if (hc->head_len == 0) {
+			expect_head(hc);
+		}
+		update_input(hc);
 	}
 }
 

@@ -69,7 +69,8 @@ struct conn {
 	bool tls;
 	bool paused;
 	bool idle;
-	bool was_high;
+	bool was_high; /* the queue was above its low-water mark since the last drain */
+	bool was_queued; /* and was not empty */
 	bool finishing;
 	bool half_closed;
 	bool dead; /* nothing but gone is reported any more */
@@ -278,6 +279,7 @@ size_t conn_write(struct conn *conn, struct cua_span head, struct cua_span body)
 	conn->queued += piece->len;
 	flush(conn);
 	conn->was_high = conn->was_high || conn->queued >= CUA_QUEUE_LOW;
+	conn->was_queued = conn->was_queued || conn->queued > 0;
 	return conn->queued;
 }
 
@@ -309,8 +311,11 @@ void conn_finish(struct conn *conn) {
 
 static int conn_writeable(struct conn *conn) {
 	flush(conn);
-	if (!conn->dead && !conn->finishing && conn->was_high && conn->queued < CUA_QUEUE_LOW) {
+	bool low = conn->was_high && conn->queued < CUA_QUEUE_LOW;
+	bool empty = conn->was_queued && conn->queued == 0;
+	if (!conn->dead && !conn->finishing && (low || empty)) {
 		conn->was_high = false;
+		conn->was_queued = !empty;
 		conn->ops->drain(conn->state);
 	}
 	return conn->dead ? -1 : 0;

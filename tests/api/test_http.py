@@ -434,6 +434,53 @@ class WebSockets(unittest.TestCase):
             ws.shutdown()
 
 
+class SlowClients(unittest.TestCase):
+    def test_answers_ahead_are_bounded(self):
+        """Thousands of requests without reading an answer: they are not all answered into memory."""
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.settimeout(1)
+            sock.connect(("127.0.0.1", S.port))
+            request = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 1000
+            sent = 0
+            with self.assertRaises(TimeoutError):
+                while True:
+                    sent += sock.send(request)
+            before = self.memory()
+            self.assertEqual(S.request("GET", "/v1/health")[0], 200)
+            self.assertLess(before, 200 << 20)
+            sock.settimeout(20)
+            self.assertTrue(sock.recv(4096).startswith(b"HTTP/1.1 200 OK"))
+
+    def memory(self):
+        with open(f"/proc/{S.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * 4096
+
+    def test_a_slow_download_is_not_cut(self):
+        """Longer than the time for a request, the client takes a little now and then."""
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.settimeout(20)
+            sock.connect(("127.0.0.1", S.port))
+            sock.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 60)
+            began = time.monotonic()
+            got = b""
+            while time.monotonic() - began < 18:
+                got += sock.recv(2048)
+                readable(self.never, 0.2)
+            while got.count(b"HTTP/1.1 200 OK") < 60:
+                piece = sock.recv(1 << 20)
+                self.assertTrue(piece)
+                got += piece
+
+    def setUp(self):
+        self.never, self.other = socket.socketpair()
+
+    def tearDown(self):
+        self.never.close()
+        self.other.close()
+
+
 class Crowds(unittest.TestCase):
     def test_silent_connections(self):
         """200 that never send a byte hinder nobody and are cut off after the limit."""
