@@ -64,10 +64,17 @@ static void write_file(const struct world *w, const char *name, const char *text
 	ck_assert_int_eq(fclose(f), 0);
 }
 
+/* Where the build and its source are, as CTest tells. */
+static const char *from_env(const char *name) {
+	const char *value = getenv(name);
+	ck_assert_msg(value != NULL, "%s is not set", name);
+	return value;
+}
+
 static void install(const struct world *w, const char *from, const char *to) {
 	char source[300];
 	char path[256];
-	(void)snprintf(source, sizeof(source), "%s/%s", CUAD_BINARY_DIR, from);
+	(void)snprintf(source, sizeof(source), "%s/%s", from_env("CUAD_BUILD"), from);
 	path_in(w, to, path);
 	const char *const argv[] = {"cp", source, path, NULL};
 	ck_assert_int_eq(world_exec(argv), 0);
@@ -207,10 +214,12 @@ static pid_t run_supervisor(const struct world *w, const char *option) {
 	path_in(w, "state", path[1]);
 	path_in(w, "run", path[2]);
 	path_in(w, "libexec", path[3]);
-	(void)snprintf(path[4], sizeof(path[4]), "%s/server/supervisor", CUAD_SOURCE_DIR);
-	const char *argv[] = {CUAD_BINARY_DIR "/server/supervisor/cuad-supervisor", "--user",
-		"nobody", "--config", path[0], "--state", path[1], "--run", path[2], "--libexec",
-		path[3], "--data", path[4], option, NULL};
+	(void)snprintf(path[4], sizeof(path[4]), "%s/server/supervisor", from_env("CUAD_SOURCE"));
+	char program[300];
+	(void)snprintf(program, sizeof(program), "%s/server/supervisor/cuad-supervisor",
+		from_env("CUAD_BUILD"));
+	const char *argv[] = {program, "--user", "nobody", "--config", path[0], "--state", path[1],
+		"--run", path[2], "--libexec", path[3], "--data", path[4], option, NULL};
 	pid_t pid = fork();
 	if (pid == 0) {
 		(void)execv(argv[0], (char *const *)(uintptr_t)argv);

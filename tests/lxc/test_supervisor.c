@@ -312,6 +312,7 @@ static void await_stage(const struct world *w, enum stage stage, bool there) {
 /* Cut off anywhere in a create or a delete: the next start leaves nothing of it. */
 START_TEST(test_supervisor_dies_in_the_middle) {
 	struct world *w = world_new("");
+	world_desktop_mode(w, "mute"); /* it must not be running before it is cut off */
 	world_start(w);
 	cua_SessionCreate s = world_session(w, "x");
 	ck_assert_int_eq(world_create(w, &s), CUA_OK);
@@ -322,6 +323,7 @@ START_TEST(test_supervisor_dies_in_the_middle) {
 		(void)world_await(w, s.id, GONE);
 	}
 	ck_assert_uint_eq(world_entries(w, "state/sessions"), 0);
+	world_desktop_mode(w, "ready");
 	cua_SessionCreate again = run_session(w, "x");
 	cua_SessionDelete d = {.serial = ++w->serial};
 	memcpy(d.id, again.id, sizeof(d.id));
