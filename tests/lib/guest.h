@@ -11,6 +11,7 @@
 struct guest {
 	pid_t pid; /* cuad-init, as seen from here */
 	char dir[64];
+	char init[512]; /* the program: server/init/cuad-init below $CUAD_BUILD */
 	int listener;
 	int sock; /* E5, greeted; -1 without */
 	uint32_t serial;
