@@ -256,7 +256,7 @@ static bool start_group(const char *id, char ret[PATH_SIZE]) {
 	return true;
 }
 
-int cgroup_join_start(const char *id, struct cua_err *err) {
+int cgroup_put_start(const char *id, pid_t pid, struct cua_err *err) {
 	char path[PATH_SIZE];
 	char file[PATH_SIZE + 16];
 	if (!start_group(id, path)) {
@@ -271,7 +271,9 @@ int cgroup_join_start(const char *id, struct cua_err *err) {
 	}
 	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", path);
 	_cleanup_fd_ int fd = open(file, O_WRONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : fd_write_all(fd, "0", 1);
+	char number[16];
+	(void)snprintf(number, sizeof(number), "%d", (int)pid);
+	int r = fd < 0 ? -errno : fd_write_all(fd, number, strlen(number));
 	return r < 0 ? cua_err_errno(err, r, "cannot join the cgroup %s", path) : 0;
 }
 

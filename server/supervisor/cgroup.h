@@ -35,9 +35,9 @@ bool cgroup_any(const char *id, bool monitor, struct proc_id *ret);
 /* Thaws the session's container: what is frozen by cgroup v1 does not even die. */
 void cgroup_thaw(const char *id);
 
-/* Moves the calling process into "cuad/ID-start", where it and what it forks is found until liblxc
- * has put it into a group. 0 or negative. */
-int cgroup_join_start(const char *id, struct cua_err *err) CUA_CHECK;
+/* Makes "cuad/ID-start" and moves a process into it, where it and what it forks is found until
+ * liblxc has put it into another group. */
+int cgroup_put_start(const char *id, pid_t pid, struct cua_err *err) CUA_CHECK;
 /* Removes that group, once nobody is in it. */
 void cgroup_remove_start(const char *id);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -146,40 +147,21 @@ struct outcome {
 	struct cua_err err;
 };
 
-static void start_and_tell(const struct plan_host *host, const struct plan *plan, int fd) {
+/* The child: waits until it is in its group, and does nothing when its parent died before. */
+static void start_and_tell(const struct plan_host *host, const struct plan *plan, int link) {
 	struct outcome out = {.init = 0};
+	char byte = 0;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	out.result = cgroup_join_start(plan->record.id, &out.err);
-	if (out.result == 0) {
-		out.result = start(host, plan, &out.init, &out.err);
+	if (fd_read_all(link, &byte, 1) != 1) {
+		_exit(1);
 	}
-	_exit(fd_write_all(fd, &out, sizeof(out)) < 0);
+	out.result = start(host, plan, &out.init, &out.err);
+	_exit(fd_write_all(link, &out, sizeof(out)) < 0);
 }
 
-/* liblxc moves the process that calls it into the monitor's cgroup: that is to be a process that
- * ends here. */
-static int start_apart(const struct plan_host *host, const struct plan *plan, pid_t *ret_init,
-	struct cua_err *err) {
-	int ends[2];
+static int hear_outcome(int fd, pid_t *ret_init, struct cua_err *err) {
 	struct outcome out = {.init = 0};
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		return cua_err_errno(err, errno, "cannot make a pipe");
-	}
-	_cleanup_fd_ int in = ends[0];
-	_cleanup_fd_ int told = ends[1];
-	pid_t pid = fork();
-	if (pid < 0) {
-		return cua_err_errno(err, errno, "cannot fork");
-	}
-	if (pid == 0) {
-		start_and_tell(host, plan, told);
-	}
-	(void)close(take_fd(told));
-	ssize_t n = fd_read_all(in, &out, sizeof(out));
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-	}
-	cgroup_remove_start(plan->record.id);
-	if (n != (ssize_t)sizeof(out)) {
+	if (fd_read_all(fd, &out, sizeof(out)) != (ssize_t)sizeof(out)) {
 		return cua_err_set(err, CUA_INTERNAL, "the process that starts the container died");
 	}
 	if (out.result < 0 && err) {
@@ -187,6 +169,37 @@ static int start_apart(const struct plan_host *host, const struct plan *plan, pi
 	}
 	*ret_init = out.init;
 	return out.result;
+}
+
+/* liblxc moves the process that calls it into the monitor's cgroup: that is to be a process that
+ * ends here. */
+static int start_apart(const struct plan_host *host, const struct plan *plan, pid_t *ret_init,
+	struct cua_err *err) {
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		return cua_err_errno(err, errno, "cannot make a socket pair");
+	}
+	_cleanup_fd_ int ours = pair[0];
+	_cleanup_fd_ int theirs = pair[1];
+	pid_t pid = fork();
+	if (pid < 0) {
+		return cua_err_errno(err, errno, "cannot fork");
+	}
+	if (pid == 0) {
+		(void)close(take_fd(ours));
+		start_and_tell(host, plan, theirs);
+	}
+	(void)close(take_fd(theirs));
+	int r = cgroup_put_start(plan->record.id, pid, err);
+	if (r == 0 && send(ours, "", 1, MSG_NOSIGNAL) != 1) {
+		r = cua_err_errno(err, errno, "cannot start the container");
+	}
+	r = r < 0 ? r : hear_outcome(ours, ret_init, err);
+	(void)close(take_fd(ours)); /* lets a child end that was never told to go */
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+	}
+	cgroup_remove_start(plan->record.id);
+	return r;
 }
 
 static int start_verified(const struct plan_host *host, const struct plan *plan, pid_t *ret_init,

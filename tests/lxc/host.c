@@ -272,8 +272,9 @@ char *host_traces(void) {
 		"grep -F %s/ /proc/self/mountinfo | awk '{print $5}' | sort; losetup -a | grep -F "
 		"%s/; ls /sys/class/net >/dev/null; ip -o link | cut -d: -f2 | sort; find "
 		"/sys/fs/cgroup -type d -path '*/cuad/test%04x*' | sort; find /run/lxc -path "
-		"'*%s/*' 2>/dev/null | sort; find %s/state/sessions %s/run/sessions | sort; nft "
-		"list table inet cuad 2>&1 | grep '\"cs'",
+		"'*%s/run/sessions/*' 2>/dev/null | sort; find %s/state/sessions %s/run/sessions | "
+		"sort; nft "
+		"list table inet cuad 2>&1 | grep '\"cs[0-9]'",
 		base, base, tag, base, base, base);
 	(void)host_outside(line, text, OUTPUT_SIZE);
 	return text;

@@ -32,6 +32,7 @@
 #define TIMEOUT_S 120
 
 static void setup(void) {
+	MUST(mount_prepare(host_get(), oops));
 	host_enter_network();
 	MUST(firewall_apply(host_get(), NULL, 0, NULL, 0, oops));
 }
@@ -659,33 +660,39 @@ START_TEST(test_phases) {
 }
 END_TEST
 
-static Suite *make_suite(void) {
-	Suite *suite = suite_create("container");
-	TCase *tc = tcase_create("container");
+/* Each test is a case of its own, so that CK_RUN_CASE=test_limits runs one. */
+static void add_case(Suite *suite, const char *name, const TTest *test) {
+	TCase *tc = tcase_create(name);
 	tcase_set_timeout(tc, TIMEOUT_S);
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, test_start_and_stop);
-	tcase_add_test(tc, test_disk_survives_restart);
-	tcase_add_test(tc, test_limits);
-	tcase_add_test(tc, test_disk_limit);
-	tcase_add_test(tc, test_seccomp);
-	tcase_add_test(tc, test_nested_namespaces);
-	tcase_add_test(tc, test_network_none);
-	tcase_add_test(tc, test_isolation);
-	tcase_add_test(tc, test_spoofing);
-	tcase_add_test(tc, test_allowed_by_config);
-	tcase_add_test(tc, test_elements_before_link);
-	tcase_add_test(tc, test_flush_is_mended);
-	tcase_add_test(tc, test_monitor_killed);
-	tcase_add_test(tc, test_stop_of_stubborn_and_frozen);
-	tcase_add_test(tc, test_cycles_leave_nothing);
-	tcase_add_test(tc, test_failures_leave_nothing);
-	tcase_add_test(tc, test_killed_half_way);
-	tcase_add_test(tc, test_evil_template);
-	tcase_add_test(tc, test_other_namespaces);
-	tcase_add_test(tc, test_many_at_once);
-	tcase_add_test(tc, test_phases);
+	tcase_add_test(tc, test);
 	suite_add_tcase(suite, tc);
+}
+#define CASE(test) add_case(suite, #test, test)
+
+static Suite *make_suite(void) {
+	Suite *suite = suite_create("container");
+	CASE(test_start_and_stop);
+	CASE(test_disk_survives_restart);
+	CASE(test_limits);
+	CASE(test_disk_limit);
+	CASE(test_seccomp);
+	CASE(test_nested_namespaces);
+	CASE(test_network_none);
+	CASE(test_isolation);
+	CASE(test_spoofing);
+	CASE(test_allowed_by_config);
+	CASE(test_elements_before_link);
+	CASE(test_flush_is_mended);
+	CASE(test_monitor_killed);
+	CASE(test_stop_of_stubborn_and_frozen);
+	CASE(test_cycles_leave_nothing);
+	CASE(test_failures_leave_nothing);
+	CASE(test_killed_half_way);
+	CASE(test_evil_template);
+	CASE(test_other_namespaces);
+	CASE(test_many_at_once);
+	CASE(test_phases);
 	return suite;
 }
 
