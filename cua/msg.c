@@ -392,9 +392,11 @@ int cua_msg_recv(int sock, unsigned dirs, struct cua_msg *ret, struct cua_err *e
 	}
 	ret->fd_count = 0;
 	ssize_t n = 0;
+	/* A peer that closes with messages of ours unread leaves ECONNRESET, told once and before the
+	 * messages that it sent earlier. */
 	do {
 		n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
 		return 0;
 	}
