@@ -446,15 +446,10 @@ class SlowClients(unittest.TestCase):
             with self.assertRaises(TimeoutError):
                 while True:
                     sent += sock.send(request)
-            before = self.memory()
+            self.assertLess(sent, 32 << 20)  # what sockets hold
             self.assertEqual(S.request("GET", "/v1/health")[0], 200)
-            self.assertLess(before, 200 << 20)
             sock.settimeout(20)
             self.assertTrue(sock.recv(4096).startswith(b"HTTP/1.1 200 OK"))
-
-    def memory(self):
-        with open(f"/proc/{S.process.pid}/statm") as statm:
-            return int(statm.read().split()[1]) * 4096
 
     def test_a_slow_download_is_not_cut(self):
         """Longer than the time for a request, the client takes a little now and then."""
