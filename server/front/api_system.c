@@ -1,11 +1,14 @@
 /* Handlers of what is not about one session: health, info, the API's description, tokens, tickets,
  * the page at /. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cua/ident.h"
 #include "server/front/api.h"
 #include "server/front/auth.h"
 #include "server/front/config.h"
@@ -38,15 +41,33 @@ static json_t *host_json(void) {
 		(json_int_t)pages * sysconf(_SC_PAGESIZE));
 }
 
+/* Names of what is built; /v1/templates tells more. */
+static json_t *templates_json(const struct front *front) {
+	char path[512];
+	json_t *names = json_array();
+	(void)snprintf(path, sizeof(path), "%s/templates", sessions_state_dir(front->sessions));
+	DIR *dir = opendir(path);
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		(void)snprintf(path, sizeof(path), "%.*s/layers", CUA_NAME_MAX, entry->d_name);
+		if (cua_name_ok(entry->d_name) && faccessat(dirfd(dir), path, F_OK, 0) == 0) {
+			(void)json_array_append_new(names, json_string(entry->d_name));
+		}
+	}
+	if (dir) {
+		(void)closedir(dir);
+	}
+	return names;
+}
+
 static void get_info(struct request *req) {
 	const struct front *front = request_front(req);
 	const struct config *config = front->config;
 	request_reply_json(req, 200,
-		json_pack("{s:s, s:o, s:{s:o, s:i}, s:s, s:{s:I, s:i}, s:[]}", "version",
+		json_pack("{s:s, s:o, s:{s:o, s:i}, s:s, s:o, s:{s:I, s:i}, s:[]}", "version",
 			CUAD_VERSION, "host", host_json(), "limits", "session", limits_json(config),
 			"max_sessions", (int)config->max_sessions, "default_template",
-			config->default_template, "counts", "sessions",
-			(json_int_t)sessions_count(front->sessions), "connections",
+			config->default_template, "templates", templates_json(front), "counts",
+			"sessions", (json_int_t)sessions_count(front->sessions), "connections",
 			(int)server_connections(front->server), "gpus"));
 }
 
