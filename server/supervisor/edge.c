@@ -20,8 +20,9 @@ struct edge {
 
 static void on_down_timer(void *data) {
 	struct edge *edge = data;
+	const struct cua_err why = edge->why; /* the owner frees the edge, then reads this */
 	edge->down = NULL;
-	edge->spec.on_down(edge->spec.data, &edge->why);
+	edge->spec.on_down(edge->spec.data, &why);
 }
 
 static void schedule_down(struct edge *edge) {
