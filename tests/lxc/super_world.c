@@ -195,17 +195,6 @@ void world_close(struct world *w) {
 		0);
 }
 
-void world_wipe(struct world *w) {
-	if (w->supervisor > 0) {
-		(void)world_stop(w, SIGTERM);
-	}
-	ck_assert_int_eq(world_run(w, "--halt"), 0);
-	char path[256];
-	path_in(w, "state/sessions", path);
-	ck_assert_int_eq(world_exec((const char *const[]){"rm", "-rf", path, NULL}), 0);
-	ck_assert_uint_eq(world_entries(w, "run/sessions"), 0);
-}
-
 /* ---------------------------------------------------------------- processes */
 
 static pid_t run_supervisor(const struct world *w, const char *option) {

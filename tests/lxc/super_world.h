@@ -38,11 +38,9 @@ struct world {
 
 /* Directories, network, template "tiny". The configuration is these lines for the stand-in. */
 void world_open(struct world *w, const char *config);
-/* Kills what is left, checks that nothing of the sessions stays when all were deleted (else call
- * world_wipe() before), removes the directories. */
+/* Stops the supervisor, checks that nothing of the sessions stays (all must have been deleted), and
+ * removes the directories. */
 void world_close(struct world *w);
-/* cuad-supervisor --halt, then removes the state. */
-void world_wipe(struct world *w);
 
 /* Starts the supervisor and does not wait. */
 void world_launch(struct world *w);
