@@ -26,6 +26,9 @@
 #define MKFS "/sbin/mkfs.ext4"
 #define ATTACH_TRIES 4096 /* another process may take the device that was free a moment ago */
 
+/* Past the host's page cache: the file system on the device has one of its own. */
+#define LOOP_FLAGS (LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO)
+
 /* The tables of inodes stay holes (the kernel would write 1.6 % of the size behind our back), and
  * what is deleted inside becomes a hole again. */
 #define DISK_OPTIONS "noinit_itable,discard,errors=remount-ro"
@@ -148,7 +151,7 @@ static int attach_at(const char *path, int image, const char *id) {
 	}
 	struct loop_config config = {
 		.fd = (uint32_t)image,
-		.info = {.lo_flags = LO_FLAGS_AUTOCLEAR},
+		.info = {.lo_flags = LOOP_FLAGS},
 	};
 	(void)snprintf((char *)config.info.lo_file_name, LO_NAME_SIZE, "cuad %s", id);
 	return ioctl(fd, LOOP_CONFIGURE, &config) < 0 ? -errno : take_fd(fd);

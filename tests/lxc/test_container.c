@@ -141,6 +141,11 @@ START_TEST(test_disk_limit) {
 	uint64_t after = 0;
 	MUST(mount_usage(&plan, &before, oops));
 	inside_is(&plan, "head -c 700M /dev/zero > /root/big", false);
+	/* The host's cache of the image is not charged to the session: nobody is killed for it. */
+	static const struct cgroup_file events = {"memory", "memory.oom_control", "memory.events"};
+	char text[512];
+	ck_assert(cgroup_read(plan.record.id, &events, text, sizeof(text)));
+	ck_assert_msg(strstr(text, "oom_kill 0"), "%s", text);
 	inside_is(
 		&plan, "head -c 700M /dev/zero > /root/big2 2>&1 | grep -q 'No space left'", false);
 	MUST(mount_usage(&plan, &after, oops));
