@@ -3,13 +3,15 @@
 #include "server/ctl/client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <libwebsockets.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { CHUNK = 16384, TIMEOUT_SECS = 600 };
+enum { CHUNK = 16384, TIMEOUT_SECS = 600, WATCH_DRAIN_MAX = 4096 };
 
 struct client {
 	struct lws_context *context;
@@ -314,26 +316,26 @@ static int ws_data(struct conn *conn, const void *in, size_t len) {
 	return 0;
 }
 
-/* The refusal of an upgrade is in the text that lws gives: "HS: ws upgrade response not ok: 401". */
-static void ws_refused(struct conn *conn, const char *text) {
+/* The server answered the upgrade with a status of its own; the body is not given to us. */
+static void ws_refused(struct conn *conn, struct lws *wsi, const char *text) {
 	static const struct {
-		const char *status;
+		unsigned status;
 		enum cua_code code;
 		const char *message;
 	} known[] = {
-		{"401", CUA_UNAUTHORIZED, "the token is missing or not valid"},
-		{"403", CUA_FORBIDDEN, "the token's role does not allow this"},
-		{"404", CUA_NOT_FOUND, "there is no such session"},
-		{"409", CUA_CONFLICT, "the session is not running"},
+		{401, CUA_UNAUTHORIZED, "the token is missing or not valid"},
+		{403, CUA_FORBIDDEN, "the token's role does not allow this"},
+		{404, CUA_NOT_FOUND, "there is no such session"},
+		{409, CUA_CONFLICT, "the session is not running"},
 	};
-	for (size_t i = 0; text && i < CUA_COUNT(known); i++) {
-		if (strstr(text, known[i].status)) {
+	unsigned status = lws_http_client_http_response(wsi);
+	for (size_t i = 0; i < CUA_COUNT(known); i++) {
+		if (known[i].status == status) {
 			(void)cua_err_set(&conn->err, known[i].code, "%s", known[i].message);
 			return;
 		}
 	}
-	(void)cua_err_set(
-		&conn->err, CUA_INTERNAL, "cannot reach the server: %s", text ? text : "no answer");
+	unreachable(conn, text);
 }
 
 static int on_ws(
@@ -356,7 +358,7 @@ static int on_ws(
 	case LWS_CALLBACK_CLIENT_WRITEABLE:
 		return ws_write(conn);
 	case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-		ws_refused(conn, in);
+		ws_refused(conn, wsi, in);
 		if (!conn->connecting) {
 			ws_finish(conn);
 		}
@@ -400,6 +402,12 @@ static int on_watch(
 	if (conn && reason == LWS_CALLBACK_RAW_RX_FILE && conn->watch.fn) {
 		conn->watch.fn(conn->watch.data);
 	} else if (conn && reason == LWS_CALLBACK_RAW_CLOSE_FILE) {
+		/* a pipe whose writer has gone is closed by the library without a word, also when
+		 * something is left in it: the reader has to see the end */
+		conn->wsi = NULL;
+		for (int left = WATCH_DRAIN_MAX; conn->watch.fn && left > 0; left--) {
+			conn->watch.fn(conn->watch.data);
+		}
 		free(conn);
 	}
 	return 0;
@@ -408,17 +416,20 @@ static int on_watch(
 struct client_watch *client_watch(
 	struct client *client, int fd, void (*fn)(void *data), void *data) {
 	struct conn *conn = calloc(1, sizeof(*conn));
-	if (!conn) {
+	/* the library closes what it was given */
+	lws_sock_file_fd_type desc = {.filefd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+	if (!conn || desc.filefd < 0) {
+		free(conn);
 		return NULL;
 	}
 	conn->kind = KIND_WATCH;
 	conn->client = client;
 	conn->watch.fn = fn;
 	conn->watch.data = data;
-	lws_sock_file_fd_type desc = {.filefd = fd};
 	conn->wsi = lws_adopt_descriptor_vhost(lws_get_vhost_by_name(client->context, "default"),
 		LWS_ADOPT_RAW_FILE_DESC, desc, "watch", NULL);
 	if (!conn->wsi) {
+		(void)close(desc.filefd);
 		free(conn);
 		return NULL;
 	}
@@ -430,14 +441,15 @@ struct client_watch *client_unwatch(struct client_watch *watch) {
 	struct conn *conn = (struct conn *)watch;
 	if (conn) {
 		conn->watch.fn = NULL;
-		lws_rx_flow_control(conn->wsi, 0);
+		client_watch_pause(watch, true);
 	}
 	return NULL;
 }
 
 void client_watch_pause(struct client_watch *watch, bool paused) {
-	if (watch) {
-		lws_rx_flow_control(((struct conn *)watch)->wsi, paused ? 0 : 1);
+	struct conn *conn = (struct conn *)watch;
+	if (conn && conn->wsi) {
+		lws_rx_flow_control(conn->wsi, paused ? 0 : 1);
 	}
 }
 

@@ -146,11 +146,7 @@ static int status_of_error(const char *kind, const char *subject) {
 
 static void on_error(struct run *run, const json_t *error) {
 	const json_t *detail = json_object_get(error, "detail");
-	const char *subject = json_text(detail, "subject");
-	if (subject[0] == '\0') {
-		subject = json_text(detail, "name");
-	}
-	run->status = status_of_error(json_text(error, "kind"), subject);
+	run->status = status_of_error(json_text(error, "kind"), json_text(detail, "parameter"));
 	terminal_restore(run);
 	(void)fprintf(stderr, "cuactl: %s\n", json_text(error, "message"));
 }

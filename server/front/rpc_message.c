@@ -28,8 +28,8 @@ json_t *rpc_decode(struct cua_span text, const char **ret_why) {
 		return NULL;
 	}
 	json_error_t why;
-	json_t *json =
-		json_loadb(text.len ? text.data : "", text.len, JSON_REJECT_DUPLICATES, &why);
+	json_t *json = json_loadb(text.len ? text.data : "", text.len,
+		JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
 	if (!json) {
 		*ret_why = "the message is not JSON";
 	}

@@ -105,15 +105,18 @@ class Service:
         """Processes of this service by their program."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
-            if not entry.name.isdigit():
-                continue
             try:
-                program = os.readlink(entry / "exe")
+                ours = entry.name.isdigit() and (entry / "comm").read_text().strip() == name and \
+                    os.readlink(entry / "ns/net") == os.readlink("/proc/self/ns/net" if name != "cuad-desktop" else entry / "ns/net")
+                if ours and (name != "cuad-desktop" or self.is_child(entry)):
+                    found.append(int(entry.name))
             except OSError:
                 continue
-            if program == str(STAGE / "libexec/cuad" / name):
-                found.append(int(entry.name))
         return found
+
+    def is_child(self, entry):
+        """True for a process whose parent is our supervisor: the worker has a network namespace of its own."""
+        return int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == self.process.pid
 
     def close(self):
         try:
@@ -124,9 +127,11 @@ class Service:
                            stdout=self.log, stderr=self.log)
             subprocess.run(["umount", self.state / "templates"], check=False)
             self.log.close()
+            if os.environ.get("CUAD_SHOW_LOG"):
+                print((self.dir / "log").read_text(errors="replace"))
+            subprocess.run(["umount", "-l", self.run / "sessions"], check=False, stderr=subprocess.DEVNULL)
             if not os.path.ismount(self.state / "templates"):
                 shutil.rmtree(self.dir, ignore_errors=True)
-            subprocess.run(["umount", "-l", self.run], check=False, stderr=subprocess.DEVNULL)
             shutil.rmtree(self.run, ignore_errors=True)
 
     # ---- ways to talk ----
@@ -195,7 +200,7 @@ class Rpc:
     def __init__(self, service, session, token):
         self.socket = websocket.create_connection(
             f"ws://127.0.0.1:{service.port}/v1/sessions/{session}/rpc",
-            header=[f"Authorization: Bearer {token}"], subprotocols=["cua.rpc.v1"], timeout=60)
+            header=[f"Authorization: Bearer {token}"], subprotocols=["cua.rpc.v1"], timeout=30)
         self.serial = 0
         self.early = {}
 
@@ -208,7 +213,8 @@ class Rpc:
     def receive(self, serial):
         while serial not in self.early:
             answer = json.loads(self.socket.recv())
-            self.early[answer.get("id")] = answer
+            # what cannot be parsed has no id
+            self.early[serial if answer.get("id") is None else answer["id"]] = answer
         answer = self.early.pop(serial)
         if "error" in answer:
             raise RpcError(answer["error"])
@@ -221,14 +227,25 @@ class Rpc:
         self.socket.close()
 
 
-def residue():
-    """Everything on the host that a session could leave behind."""
-    mounts = [line.split()[4] for line in open("/proc/self/mountinfo") if "cuad" in line]
+def foreign_ids():
+    """Sessions of other services on this host."""
+    return {path.name for base in ("/run", "/tmp", "/var/tmp") for path in pathlib.Path(base).glob("*/run/sessions/*")}
+
+
+def residue(service):
+    """Everything on the host that a session of this service could leave behind. Interfaces and firewall
+    elements are those of the test's own network namespace."""
+    marks = (str(service.run), str(service.state))
+    mounts = [line.split()[4] for line in open("/proc/self/mountinfo") if any(m + "/" in line for m in marks)]
     links = [name for name in os.listdir("/sys/class/net") if re.match(r"cs\d+$", name)]
-    cgroups = [path for path, dirs, files in os.walk("/sys/fs/cgroup") if re.search(
-        r"/cuad[^/]*/[a-z0-9]{12}|lxc\.(payload|monitor)", path)]
-    loops = [line.split(":")[0] for line in subprocess.run(
-        ["losetup", "-a"], capture_output=True, text=True).stdout.splitlines() if "cuad-test" in line]
+    other = foreign_ids()
+    cgroups = []
+    for path, dirs, _ in os.walk("/sys/fs/cgroup"):
+        match = re.search(r"/cuad/([a-z0-9]{12})", path)
+        if match and match[1] not in other:
+            cgroups.append(path)
+    loops = [line for line in subprocess.run(
+        ["losetup", "-a"], capture_output=True, text=True).stdout.splitlines() if marks[1] in line]
     processes = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -236,12 +253,13 @@ def residue():
                 line = (entry / "cmdline").read_bytes()
             except OSError:
                 continue
-            if line.startswith((b"[lxc monitor]", b"/run/cuad/init")) or b"cuad-desktop" in line.split(b"\0")[0]:
-                processes.append(line[:60])
+            if line.startswith(b"[lxc monitor] " + marks[0].encode()):
+                processes.append(line[:80])
     elements = re.findall(r'"cs\d+"', subprocess.run(
         ["nft", "list", "table", "inet", "cuad"], capture_output=True, text=True).stdout)
+    workers = len(service.pids("cuad-desktop"))
     return {"mounts": sorted(mounts), "links": sorted(links), "cgroups": sorted(cgroups),
-            "loops": sorted(loops), "processes": sorted(processes), "elements": sorted(elements)}
+            "loops": sorted(loops), "processes": sorted(processes), "elements": sorted(elements), "workers": workers}
 
 
 def png_pixels(data):
