@@ -75,7 +75,8 @@ static void on_report(void *self, uint32_t events) {
 	struct exec *exec = self;
 	struct keeper_report report;
 	ssize_t n = recv(exec->source.fd, &report, sizeof(report), MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+	/* ECONNRESET: it closed with an order unread; what it reported before is still to come. */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET)) {
 		return;
 	}
 	if (n != (ssize_t)sizeof(report)) {
