@@ -329,11 +329,20 @@ static void body_piece(struct http_conn *hc, struct cua_span piece) {
 	}
 }
 
+/* Whoever takes the body as a stream learns that its rest will not come. */
+static void body_lost(struct request *req) {
+	if (req->route->stream && req->on_gone) {
+		req->on_gone(req->on_gone_data);
+		req->on_gone = NULL;
+	}
+}
+
 static size_t feed_body(struct http_conn *hc, const uint8_t *data, size_t len) {
 	struct cua_span piece;
 	struct cua_err err;
 	ssize_t n = body_take(hc, data, len, &piece, &err);
 	if (n < 0) {
+		body_lost(hc->req);
 		if (hc->req->streaming) {
 			request_stream_end(hc->req, true);
 		} else {
