@@ -162,7 +162,8 @@ static uint64_t time_left(const struct session *session) {
 		left = record->expires_ms > now ? record->expires_ms - now : 0;
 	}
 	if (record->idle_ms > 0) {
-		uint64_t quiet = loop_now_ms() - session->active_ms;
+		bool busy = session->guest && guest_commands(session->guest) > 0;
+		uint64_t quiet = busy ? 0 : loop_now_ms() - session->active_ms;
 		uint64_t idle_left = record->idle_ms > quiet ? record->idle_ms - quiet : 0;
 		left = idle_left < left ? idle_left : left;
 	}
