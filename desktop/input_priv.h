@@ -24,7 +24,9 @@ struct spares {
 	uint64_t resolved; /* strikes up to here have been read by whom they were for */
 	uint8_t probe; /* keycode that serves to ask; 0: none */
 	bool waiting; /* for the program with the keyboard to re-read the map */
-	uint64_t strikes_before;
+	uint64_t strikes_before; /* the last change of ours */
+	uint64_t strikes_earlier; /* the one before that */
+	uint64_t foreign_ms; /* when somebody else's change was noticed */
 	uint64_t deadline_ms;
 };
 

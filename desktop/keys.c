@@ -78,12 +78,17 @@ static int press_key(struct input *in, struct press *p, struct cua_err *err) {
 }
 
 int input_reload(struct input *in, struct cua_err *err) {
+	uint64_t known = layout_digest(&in->layout);
 	int r = layout_load(in->x, &in->layout, err);
-	if (r == 0) {
-		in->stale = false;
-		spare_choose_probe(in);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	in->stale = false;
+	if (layout_digest(&in->layout) != known) {
+		in->spares.foreign_ms = input_now();
+	}
+	spare_choose_probe(in);
+	return 0;
 }
 
 int input_keys_down(

@@ -182,6 +182,20 @@ int layout_load(struct x11 *x, struct layout *ret, struct cua_err *err) {
 	return 0;
 }
 
+static uint64_t digest(uint64_t hash, const void *data, size_t len) {
+	const uint8_t *p = data;
+	for (size_t i = 0; i < len; i++) {
+		hash = (hash ^ p[i]) * 0x100000001b3u;
+	}
+	return hash;
+}
+
+uint64_t layout_digest(const struct layout *layout) {
+	_Static_assert(sizeof(struct layout_entry) == 12, "padding would be part of the digest");
+	uint64_t hash = digest(0xcbf29ce484222325u, layout->borrowed, sizeof(layout->borrowed));
+	return digest(hash, layout->entry, layout->count * sizeof(layout->entry[0]));
+}
+
 int layout_state(struct x11 *x, struct layout_state *ret, struct cua_err *err) {
 	XkbStateRec state = {0};
 	int r = x->lost ? -1 : XkbGetState(x->display, XkbUseCoreKbd, &state);

@@ -55,6 +55,8 @@ struct layout_state {
 /* Reads the keyboard anew; one round trip, about 0.1 ms. Whatever does not make sense in the answer
  * is left out. On failure *ret is unchanged. */
 int layout_load(struct x11 *x, struct layout *ret, struct cua_err *err) CUA_CHECK;
+/* A number that differs when the keyboard does. */
+uint64_t layout_digest(const struct layout *layout);
 /* Reads the state; one round trip. */
 int layout_state(struct x11 *x, struct layout_state *ret, struct cua_err *err) CUA_CHECK;
 

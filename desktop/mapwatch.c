@@ -142,12 +142,12 @@ void mapwatch_changed(struct mapwatch *w) {
 	w->changes++;
 }
 
-bool mapwatch_seen(struct mapwatch *w) {
+bool mapwatch_seen(struct mapwatch *w, unsigned slack_ms) {
 	if (!w->lost) {
 		XRecordProcessReplies(w->data);
 	}
 	return !w->lost && w->read_after == w->changes && w->changes > 0 &&
-	       input_now() >= w->read_ms + QUIET_MS;
+	       input_now() >= w->read_ms + QUIET_MS + slack_ms;
 }
 
 bool mapwatch_useful(const struct mapwatch *w) {

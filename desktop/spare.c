@@ -4,6 +4,7 @@
 
 #define REST_MS 20 /* between the last use of a keycode and its next meaning */
 #define REST_BLIND_MS 150 /* the same where nothing tells that its user is done */
+#define FOREIGN_REST_MS 100
 #define ANSWER_MS 400 /* for a program to re-read the map */
 #define POLL_MS 2
 #define VOID_SYMBOL 0xffffffu
@@ -48,6 +49,7 @@ static void lend(struct input *in, const struct layout_loan *loan, size_t count)
 	mapwatch_changed(in->watch);
 	if (mapwatch_useful(in->watch)) {
 		s->waiting = true;
+		s->strikes_earlier = s->strikes_before;
 		s->strikes_before = s->strikes;
 		s->deadline_ms = input_now() + ANSWER_MS + in->lag_ms;
 	}
@@ -59,9 +61,10 @@ static void look(struct input *in) {
 	if (!s->waiting) {
 		return;
 	}
-	if (mapwatch_seen(in->watch)) {
+	if (mapwatch_seen(in->watch, in->lag_ms)) {
 		s->waiting = false;
-		s->resolved = s->strikes_before;
+		/* On a busy machine a late reading of the change before may be what was seen. */
+		s->resolved = in->lag_ms > 0 ? s->strikes_earlier : s->strikes_before;
 	} else if (input_now() >= s->deadline_ms) {
 		s->waiting = false;
 		mapwatch_give_up(in->watch);
@@ -95,6 +98,13 @@ static unsigned wait_for(struct input *in, uint8_t k) {
 	return now < ready ? (unsigned)(ready - now) : 0;
 }
 
+/* After somebody else changed the map: what programs read now may be due to that. */
+static unsigned wait_for_calm(const struct input *in) {
+	uint64_t calm = in->spares.foreign_ms + FOREIGN_REST_MS + in->lag_ms;
+	uint64_t now = input_now();
+	return now < calm ? (unsigned)(calm - now) : 0;
+}
+
 uint8_t spare_plan_get(
 	struct input *in, struct spare_plan *plan, uint32_t keysym, unsigned *ret_wait_ms) {
 	*ret_wait_ms = 0;
@@ -108,7 +118,8 @@ uint8_t spare_plan_get(
 	if (!k) {
 		return 0;
 	}
-	*ret_wait_ms = in->spares.waiting ? POLL_MS : wait_for(in, k);
+	unsigned calm = wait_for_calm(in);
+	*ret_wait_ms = in->spares.waiting ? POLL_MS : calm ? calm : wait_for(in, k);
 	if (*ret_wait_ms) {
 		return 0;
 	}

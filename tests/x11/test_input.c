@@ -375,6 +375,12 @@ START_TEST(survives_the_loss_of_the_server) {
 }
 END_TEST
 
+/* libXtst forgets a block when the server of a recording is lost. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) {
+	return "leak:XRecordEnableContextAsync\n";
+}
+
 int main(void) {
 	Suite *suite = suite_create("input");
 	TCase *tcase = tcase_create("recorder");
