@@ -10,19 +10,26 @@ SOCKET = os.environ.get("CUAD_SOCKET", "/run/cuad/cuad.sock")
 DEADLINE = 30
 
 
+def connect(port=None):
+    """A socket to the control socket, or to a TCP port."""
+    sock = socket.socket(socket.AF_INET if port else socket.AF_UNIX)
+    sock.settimeout(DEADLINE)
+    sock.connect(("127.0.0.1", port) if port else SOCKET)
+    return sock
+
+
 class Connection(http.client.HTTPConnection):
-    def __init__(self):
+    def __init__(self, port=None):
         super().__init__("localhost", timeout=DEADLINE)
+        self.tcp = port
 
     def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(DEADLINE)
-        self.sock.connect(SOCKET)
+        self.sock = connect(self.tcp)
 
 
-def call(method, path, body=None, headers=None):
+def call(method, path, body=None, headers=None, port=None):
     """The status, the headers and the body of one request; JSON is decoded."""
-    connection = Connection()
+    connection = Connection(port)
     if body is not None and not isinstance(body, (bytes, str)) and not hasattr(body, "read"):
         body = json.dumps(body)
     connection.request(method, path, body, headers or {})
@@ -37,16 +44,16 @@ def call(method, path, body=None, headers=None):
 class Socket:
     """A WebSocket. Text comes as str, bytes as bytes."""
 
-    def __init__(self, path, protocol=None):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(DEADLINE)
-        self.sock.connect(SOCKET)
+    def __init__(self, path, protocol=None, port=None, token=None):
+        self.sock = connect(port)
         self.buffer = b""
         key = base64.b64encode(os.urandom(16)).decode()
         head = (f"GET {path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
                 f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n")
         if protocol:
             head += f"Sec-WebSocket-Protocol: {protocol}\r\n"
+        if token:
+            head += f"Authorization: Bearer {token}\r\n"
         self.sock.sendall((head + "\r\n").encode())
         while b"\r\n\r\n" not in self.buffer:
             self.fill()
@@ -117,8 +124,8 @@ class Socket:
 
 
 class Rpc(Socket):
-    def __init__(self, session):
-        super().__init__(f"/v1/sessions/{session}/rpc", "cua.rpc.v1")
+    def __init__(self, session, **more):
+        super().__init__(f"/v1/sessions/{session}/rpc", "cua.rpc.v1", **more)
         self.serial = 0
 
     def post(self, method, **params):

@@ -1,11 +1,13 @@
 /* Runs a command against a real cuad: `stage COMMAND…` plays the supervisor and the desktop worker
  * around it and has a real cuad-init in a container made by hand. The command finds the control
- * socket in CUAD_SOCKET and the id of the session that runs in CUAD_SESSION; its exit status becomes
+ * socket in CUAD_SOCKET, a TCP port in CUAD_PORT and the id of the session that runs in CUAD_SESSION; its exit status becomes
  * ours. It is no test of supervisor or worker: what they answer here is made up. Needs root. */
+#include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -232,6 +234,22 @@ static int listen_control(struct stage *stage) {
 	return fd;
 }
 
+/* A TCP listener for tests of roles; its port is left in the environment of the command. */
+static int listen_tcp(void) {
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(address);
+	char port[16];
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, 64) < 0 ||
+		getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
+		die("a TCP port");
+	}
+	(void)snprintf(port, sizeof(port), "%u", ntohs(address.sin_port));
+	(void)setenv("CUAD_PORT", port, 1);
+	return fd;
+}
+
 static void introduce(struct stage *stage) {
 	struct cua_err err;
 	if (cua_hello_send(stage->e1, &err) < 0) {
@@ -240,6 +258,11 @@ static void introduce(struct stage *stage) {
 	int control = listen_control(stage);
 	send_to_cuad(stage, CUA_MSG_LISTENER, &(cua_ListenerHandover){.kind = 0}, control);
 	(void)close(control);
+	static cua_ListenerHandover tcp = {.kind = 1, .has_listener = true};
+	(void)snprintf(tcp.listener.address, sizeof(tcp.listener.address), "127.0.0.1");
+	int port = listen_tcp();
+	send_to_cuad(stage, CUA_MSG_LISTENER, &tcp, port);
+	(void)close(port);
 	cua_SessionCreate first = first_session();
 	tell_state(stage, &first, cua_State_STATE_RUNNING, NULL);
 	tell_link(stage, SESSION, 3, standin_worker_start());

@@ -239,6 +239,51 @@ def a_lease_ends_with_its_connection():
     rpc.close()
 
 
+@test
+def everybody_may_do_what_the_role_says():
+    port = int(os.environ["CUAD_PORT"])
+    status, _, data = call("POST", "/v1/sessions", {"name": "other"})
+    assert status == 201, data
+    tokens = {}
+    for role, session in (("viewer", S), ("agent", S), ("agent", data["id"]), ("operator", None)):
+        body = {"role": role, **({"session": session} if session else {})}
+        status, _, made = call("POST", "/v1/tokens", body)
+        assert status == 201, made
+        tokens[role, session] = made["token"]
+
+    def ask(who, method, path, body=None):
+        return call(method, path, body, {"Authorization": f"Bearer {tokens[who]}"}, port)[0]
+
+    viewer, agent, stranger = ("viewer", S), ("agent", S), ("agent", data["id"])
+    operator = ("operator", None)
+    click, shot = {"action": "click"}, {"action": "screen_size"}
+    assert call("GET", BASE, port=port)[0] == 401
+    for who, expected in ((viewer, 403), (agent, 200), (stranger, 404), (operator, 200)):
+        assert ask(who, "POST", BASE + "/actions", click) == expected, who
+        assert ask(who, "POST", BASE + "/exec", {"command": "true"}) == expected, who
+        assert ask(who, "GET", BASE + "/files/etc/passwd") == expected, who
+    for who, expected in ((viewer, 200), (agent, 200), (stranger, 404), (operator, 200)):
+        assert ask(who, "POST", BASE + "/actions", shot) == expected, who
+        assert ask(who, "GET", BASE + "/screenshot") == expected, who
+        assert ask(who, "GET", BASE) == expected, who
+    for who, expected in ((viewer, 403), (agent, 403), (stranger, 403)):
+        assert ask(who, "POST", "/v1/sessions", {}) == expected
+        assert ask(who, "DELETE", BASE) == expected
+    assert Socket(BASE + "/pty", port=port, token=tokens[viewer]).status == 403
+    assert Socket(BASE + "/rpc", port=port, token=tokens[stranger]).status == 404
+    assert Socket("/v1/sessions/nosuch/rpc").status == 404
+    rpc = Rpc(S, port=port, token=tokens[viewer])
+    assert rpc.call("click")["error"]["data"]["kind"] == "forbidden"
+    told = rpc.call("batch", actions=[shot, click])["error"]["data"]
+    assert told["kind"] == "forbidden" and told["detail"]["index"] == 1, told
+    rpc.close()
+    status, _, listed = call("GET", "/v1/sessions", None,
+                             {"Authorization": f"Bearer {tokens[stranger]}"}, port)
+    assert [s["name"] for s in listed["sessions"]] == ["other"], listed
+    assert call("DELETE", "/v1/sessions/other")[0] == 204
+    assert ask(stranger, "GET", "/v1/sessions/other") == 401  # its token went with it
+
+
 # ---------------------------------------------------------------- commands
 
 @test
@@ -251,6 +296,8 @@ def exec_tells_all():
     assert run(["echo", "a b", "", "c\nd", "ü"])["stdout"] == "a b  c\nd ü\n"
     assert run("cat", stdin="x" * 300000)["stdout_bytes"] == 300000
     assert run("cat")["stdout"] == ""
+    assert run("true", stdin="x" * 10000000)["exit_code"] == 0
+    assert run("echo abc", max_output=0)["stdout_bytes"] == 4
     assert run("kill -9 $$")["signal"] == 9
     assert run("printf '%s' \"$A-$B\"", env={"A": "1", "B": "ü"})["stdout"] == "1-ü"
     assert run("pwd", cwd="/var")["stdout"] == "/var\n"
@@ -419,6 +466,12 @@ def a_transfer_that_is_cut_leaves_nothing():
     connection.endheaders()
     connection.send(b"x" * 1000)
     connection.sock.close()
+    connection = Connection()
+    connection.putrequest("PUT", BASE + "/files/tmp/half")
+    connection.putheader("Transfer-Encoding", "chunked")
+    connection.endheaders()
+    connection.send(b"3\r\nabc\r\nno number\r\n")
+    assert connection.getresponse().status == 400
     run("yes | head -c 50000000 >/tmp/large")
     connection = Connection()
     connection.request("GET", BASE + "/files/tmp/large")
