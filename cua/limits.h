@@ -87,6 +87,17 @@
 #define CUA_CONNECTIONS_MAX 1024
 #define CUA_IDLE_SECS 15 /* a connection that has not sent its request */
 #define CUA_RPC_INFLIGHT 64 /* unanswered requests of one connection */
+#define CUA_RPC_BYTES (64u << 20) /* which they came in */
+#define CUA_JSON_VALUES 500000 /* in one text of a client; each costs memory beyond its bytes */
+#define CUA_LABEL_KEY_MAX 64
+#define CUA_LABEL_VALUE_MAX 256
+#define CUA_LIFE_MAX_MS (10ull * 365 * 24 * 3600 * 1000) /* `ttl` and `idle` */
+#define CUA_HTTP_HOLD_MS 30000 /* a key that an HTTP request pressed and none releases */
+#define CUA_HELLO_MS 10000 /* until a new edge has greeted */
+#define CUA_USAGE_MS 3000 /* for a session's figures; then the last ones are shown */
+#define CUA_CREATE_REPLY_MS 120000 /* for the supervisor to accept, or to remove */
+#define CUA_ACTION_SPARE_MS 20000 /* for the worker, beyond what the action itself waits */
+#define CUA_HANGUP_MS 5000 /* from a terminal's hang-up to the kill */
 #define CUA_HEAD_MAX 32768 /* request line and headers */
 #define CUA_HEADERS_MAX 64
 #define CUA_QUERY_MAX 32 /* parameters behind the '?' */

@@ -10,10 +10,6 @@
 #include "server/front/lws.h"
 #include "server/front/sessions_priv.h"
 
-#define CREATE_DEADLINE_MS 120000
-#define REMOVE_DEADLINE_MS 120000
-#define USAGE_DEADLINE_MS 3000
-
 /* ---------------------------------------------------------------- what comes unasked */
 
 static int on_state(void *owner, struct cua_msg *msg, struct cua_err *err) {
@@ -139,7 +135,7 @@ static int send_create(struct request_op *op, cua_SessionCreate *body, struct cu
 	op->serial = body->serial = peer_serial(op->sessions->supervisor);
 	return peer_call(op->sessions->supervisor,
 		&(struct peer_call){.serial = body->serial,
-			.deadline_ms = CREATE_DEADLINE_MS,
+			.deadline_ms = CUA_CREATE_REPLY_MS,
 			.answer = on_created,
 			.data = op},
 		&(struct cua_out){.type = CUA_MSG_SESSION_CREATE, .body = body}, err);
@@ -221,7 +217,7 @@ int sessions_remove(struct session *session, sessions_done *done, void *data, st
 	memcpy(body.id, session->told.id, sizeof(body.id));
 	int r = peer_call(sessions->supervisor,
 		&(struct peer_call){.serial = body.serial,
-			.deadline_ms = REMOVE_DEADLINE_MS,
+			.deadline_ms = CUA_CREATE_REPLY_MS,
 			.answer = on_removed,
 			.data = op},
 		&(struct cua_out){.type = CUA_MSG_SESSION_DELETE, .body = &body}, err);
@@ -277,7 +273,7 @@ static void ask_usage(struct refresh *refresh, const char *id) {
 	memcpy(body.id, id, sizeof(body.id));
 	int r = peer_call(refresh->sessions->supervisor,
 		&(struct peer_call){.serial = body.serial,
-			.deadline_ms = USAGE_DEADLINE_MS,
+			.deadline_ms = CUA_USAGE_MS,
 			.answer = on_usage,
 			.data = question},
 		&(struct cua_out){.type = CUA_MSG_USAGE_REQUEST, .body = &body}, NULL);

@@ -11,7 +11,7 @@
 #include "server/front/stream.h"
 
 /* How long a killed command may take to be reported dead. */
-#define KILL_DEADLINE_MS 10000
+#define KILL_DEADLINE_MS (CUA_KILL_MS + 5000)
 #define PIPE_CAPACITY 65536
 
 struct exec;

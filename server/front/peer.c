@@ -10,7 +10,6 @@
 #include "cua/fdio.h"
 
 #define BUCKETS 64
-#define HELLO_DEADLINE_MS 10000
 #define MESSAGES_PER_TURN 64
 
 struct pending {
@@ -245,7 +244,7 @@ static int start(struct peer *peer, struct cua_err *err) {
 	if (!peer->io) {
 		return -CUA_INTERNAL;
 	}
-	peer->hello = loop_timer_add(peer->config.loop, HELLO_DEADLINE_MS, on_no_hello, peer);
+	peer->hello = loop_timer_add(peer->config.loop, CUA_HELLO_MS, on_no_hello, peer);
 	return 0;
 }
 

@@ -6,9 +6,6 @@
 #include "server/front/result.h"
 #include "server/front/worker.h"
 
-/* How long HTTP requests hold a key or button that none of them lets go of. */
-#define HTTP_HOLD_MS 30000
-
 static void answer(struct op *op, json_t *result, json_t *picture, struct cua_span bytes) {
 	if (!result) {
 		op_result(op, NULL);
@@ -91,8 +88,8 @@ static void watch_lease(struct op *op, struct session *session) {
 	if (op->lease == PERFORM_HTTP_LEASE &&
 		(op->call.id == CUA_ACTION_KEY_DOWN || op->call.id == CUA_ACTION_MOUSE_DOWN)) {
 		(void)loop_timer_cancel(session->http_lease);
-		session->http_lease =
-			loop_timer_add(op->front->loop, HTTP_HOLD_MS, on_held_too_long, session);
+		session->http_lease = loop_timer_add(
+			op->front->loop, CUA_HTTP_HOLD_MS, on_held_too_long, session);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "server/front/api.h"
 #include "server/front/front.h"
 #include "server/front/guest.h"
+#include "server/front/json_text.h"
 #include "server/front/perform.h"
 #include "server/front/result.h"
 #include "server/front/stream.h"
@@ -23,8 +24,6 @@
 #define UNSENT_MAX (256u << 10)
 #define PIPE_CAPACITY 65536
 #define SOCKET_CAPACITY (1u << 20)
-/* After the client has left: from the hang-up to the kill. */
-#define HANGUP_MS 5000
 
 enum channel { CHANNEL_IN = 0, CHANNEL_OUT = 1, CHANNEL_ERR = 2, CHANNELS };
 
@@ -444,9 +443,8 @@ static void *on_open(struct ws *ws, struct cua_err *err) {
 }
 
 static void take_text(struct pty *pty, struct cua_span data) {
-	json_t *json =
-		json_loadb(data.len ? data.data : "", data.len, JSON_REJECT_DUPLICATES, NULL);
 	struct cua_err err;
+	json_t *json = json_text_decode(data, &err);
 	if (!pty->runs) {
 		take_start(pty, json);
 	} else if (take_control(pty, json, &err) < 0) {
@@ -485,7 +483,7 @@ static void on_close(void *state) {
 		guest_signal(pty->guest, pty->serial, SIGHUP);
 		close_sides(pty);
 		(void)loop_timer_cancel(pty->timer);
-		pty->timer = loop_timer_add(pty->front->loop, HANGUP_MS, on_hangup_over, pty);
+		pty->timer = loop_timer_add(pty->front->loop, CUA_HANGUP_MS, on_hangup_over, pty);
 	}
 	free_if_over(pty);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/front/http_priv.h"
+#include "server/front/json_text.h"
 
 /* ---------------------------------------------------------------- asking */
 
@@ -42,16 +43,12 @@ struct cua_span request_body(const struct request *req) {
 }
 
 json_t *request_json(const struct request *req, struct cua_err *err) {
-	json_error_t where;
 	if (req->body_len == 0) {
 		return json_object();
 	}
-	json_t *json = json_loadb((const char *)req->body, req->body_len,
-		JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
+	json_t *json = json_text_decode(request_body(req), err);
 	if (!json) {
-		(void)cua_err_set(err, CUA_BAD_REQUEST,
-			"the body is not JSON: %s (line %d, column %d)", where.text, where.line,
-			where.column);
+		(void)cua_err_prefix(err, "the body");
 	}
 	return json;
 }

@@ -13,7 +13,6 @@
 
 /* Beyond these the client is not read until it has taken its answers. */
 #define UNSENT_MAX (8u << 20)
-#define UNDONE_MAX (64u << 20)
 
 struct rpc {
 	struct ws *ws; /* NULL after the connection's end */
@@ -57,7 +56,7 @@ static void rpc_free_if_over(struct rpc *rpc) {
 static void update_reading(struct rpc *rpc) {
 	if (rpc->ws) {
 		ws_pause(rpc->ws,
-			rpc->full || rpc->open >= CUA_RPC_INFLIGHT || rpc->size > UNDONE_MAX);
+			rpc->full || rpc->open >= CUA_RPC_INFLIGHT || rpc->size > CUA_RPC_BYTES);
 	}
 }
 

@@ -5,33 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts what begins or separates values, outside of strings; close enough to their number. */
-static size_t count_values(struct cua_span text) {
-	const char *p = text.data;
-	size_t count = 0;
-	bool quoted = false;
-	for (size_t i = 0; i < text.len; i++) {
-		if (p[i] == '"') {
-			quoted = !quoted;
-		} else if (quoted) {
-			i += p[i] == '\\';
-		} else {
-			count += p[i] == ',' || p[i] == '[' || p[i] == '{';
-		}
-	}
-	return count;
-}
+#include "server/front/json_text.h"
 
 json_t *rpc_decode(struct cua_span text, const char **ret_why) {
-	if (count_values(text) > RPC_VALUES_MAX) {
-		*ret_why = "the message has too many values";
-		return NULL;
-	}
-	json_error_t why;
-	json_t *json = json_loadb(text.len ? text.data : "", text.len,
-		JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+	struct cua_err err;
+	json_t *json = json_text_decode(text, &err);
 	if (!json) {
-		*ret_why = "the message is not JSON";
+		*ret_why = err.code == CUA_TOO_LARGE ? "the message has too many values"
+						     : "the message is not JSON";
 	}
 	return json;
 }

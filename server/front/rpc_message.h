@@ -13,9 +13,6 @@
 #define RPC_INVALID_PARAMS (-32602)
 #define RPC_FAILED (-32000)
 
-/* More values than this in one message are refused, for each costs memory. */
-#define RPC_VALUES_MAX 500000
-
 struct rpc_call {
 	json_t *id; /* borrowed; NULL for a notification, which gets no answer */
 	const char *method; /* borrowed */
@@ -23,7 +20,7 @@ struct rpc_call {
 	bool binary; /* the picture as bytes instead of base64 */
 };
 
-/* Parses a message: an object or a list. NULL: it is no JSON, or has too many values, and *ret_why
+/* Parses a message. NULL: it is no JSON, or has too many values, and *ret_why
  * says so. The caller decrefs. */
 json_t *rpc_decode(struct cua_span text, const char **ret_why);
 /* Reads one call out of a value. 0 and *ret, which must be given to rpc_call_done(); or a code of

@@ -9,9 +9,6 @@
 #include "server/front/units.h"
 
 #define DEFAULT_DPI 96
-#define DURATION_MAX_MS (10ull * 365 * 24 * 3600 * 1000)
-#define LABEL_KEY_MAX 64
-#define LABEL_VALUE_MAX 256
 
 struct key {
 	const char *name;
@@ -73,7 +70,7 @@ int spec_duration(const json_t *value, const char *key, uint64_t *ret, struct cu
 			"%s must be a duration such as \"8h\", \"30m\" or \"90s\"", key);
 	}
 	*ret = ms;
-	return in_range(key, ms, 1, DURATION_MAX_MS, err);
+	return in_range(key, ms, 1, CUA_LIFE_MAX_MS, err);
 }
 
 int spec_screen(const char *text, uint32_t ret_size[2], uint32_t *ret_dpi, struct cua_err *err) {
@@ -139,11 +136,11 @@ static int check_label(
 	if (!json_is_string(value) && !(may_be_null && json_is_null(value))) {
 		return wrong_type("labels", "an object of strings", err);
 	}
-	if (strlen(key) == 0 || strlen(key) > LABEL_KEY_MAX ||
-		(json_is_string(value) && json_string_length(value) > LABEL_VALUE_MAX)) {
+	if (strlen(key) == 0 || strlen(key) > CUA_LABEL_KEY_MAX ||
+		(json_is_string(value) && json_string_length(value) > CUA_LABEL_VALUE_MAX)) {
 		return cua_err_about(err, CUA_INVALID, "labels",
-			"a label's key has 1 to %d bytes and its value at most %d", LABEL_KEY_MAX,
-			LABEL_VALUE_MAX);
+			"a label's key has 1 to %d bytes and its value at most %d",
+			CUA_LABEL_KEY_MAX, CUA_LABEL_VALUE_MAX);
 	}
 	return 0;
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Beyond what the action itself may wait. */
-#define SPARE_MS 20000
 /* `settle_max` where an action that settles does not say. */
 #define SETTLE_MAX_MS 5000
 
@@ -88,7 +86,7 @@ uint64_t worker_deadline_ms(const struct cua_call *call) {
 	const cua_Args *args = &call->args;
 	uint64_t repeat = args->has_repeat ? args->repeat : 1;
 	uint64_t keys = args->keys_count > 0 ? args->keys_count : 1;
-	uint64_t ms = SPARE_MS;
+	uint64_t ms = CUA_ACTION_SPARE_MS;
 	ms += args->has_settle_max ? args->settle_max : SETTLE_MAX_MS;
 	ms += args->has_settle ? args->settle : 0;
 	ms += args->has_quiet ? args->quiet : 0;

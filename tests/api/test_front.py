@@ -166,13 +166,16 @@ def rpc_answers_and_refuses():
     assert rpc.call("fly")["error"]["code"] == -32601
     assert rpc.call("move", x=1)["error"]["code"] == -32602
     assert rpc.call("move", x=1, y=2, z=3)["error"]["code"] == -32602
-    for text, code in (("{", -32700), ("nonsense", -32700), ("\x00", -32700), ("[]", -32600),
+    for text, code in (("{", -32700), ("nonsense", -32700), ("5", -32600), ("\x00", -32700), ("[]", -32600),
                        ("[1]", -32600), ('{"id":1}', -32600), ('{"jsonrpc":"2.0","id":{}}', -32600),
                        ('{"jsonrpc":"2.0","id":1,"method":"move","params":[1]}', -32602)):
         rpc.send(text)
         answer = rpc.json()
         answer = answer[0] if isinstance(answer, list) else answer
         assert answer["error"]["code"] == code, (text, answer)
+    rpc.send("[" + "0," * 600000 + "0]")
+    assert rpc.json()["error"]["message"] == "the message has too many values"
+    error(call("POST", BASE + "/actions", "[" + "0," * 600000 + "0]"), 413, "too_large")
     rpc.send(b"binary", 2)
     assert rpc.json()["error"]["code"] == -32700
     rpc.send('{"jsonrpc":"2.0","method":"move","params":{"x":1,"y":1}}')  # a notification
