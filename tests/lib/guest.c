@@ -209,7 +209,11 @@ void guest_start(struct guest *guest, const char *services) {
 	*guest = (struct guest){.listener = -1, .sock = -1};
 	const char *build = getenv("CUAD_BUILD");
 	ck_assert_msg(build != NULL, "CUAD_BUILD does not name the build's directory");
-	(void)snprintf(guest->init, sizeof(guest->init), "%s/server/init/cuad-init", build);
+	(void)snprintf(
+		guest->init, sizeof(guest->init), "%s/server/init/cuad-init-sanitized", build);
+	if (access(guest->init, X_OK) < 0) {
+		(void)snprintf(guest->init, sizeof(guest->init), "%s/server/init/cuad-init", build);
+	}
 	(void)snprintf(guest->dir, sizeof(guest->dir), "/tmp/cuad-guest-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(guest->dir));
 	char path[128];
