@@ -1,4 +1,4 @@
-"""cuad as its clients see it, run by `stage`: sessions, actions, commands, files, terminals."""
+"""cuad as its clients see it, run by `front_stage`: sessions, actions, commands, files, terminals."""
 import hashlib
 import json
 import os

@@ -1,4 +1,4 @@
-/* Runs a command against a real cuad: `stage COMMAND…` plays the supervisor and the desktop worker
+/* Runs a command against a real cuad: `front_stage COMMAND…` plays the supervisor and the desktop worker
  * around it and has a real cuad-init in a container made by hand. The command finds the control
  * socket in CUAD_SOCKET, a TCP port in CUAD_PORT and the id of the session that runs in CUAD_SESSION; its exit status becomes
  * ours. It is no test of supervisor or worker: what they answer here is made up. Needs root. */
