@@ -13,7 +13,9 @@ struct strings {
 	size_t room;
 };
 
+/* Frees the bytes; the list is empty then. */
 void strings_done(struct strings *strings);
+/* All of it; valid until the next change. */
 struct cua_span strings_span(const struct strings *strings);
 /* Appends one string of len bytes (without NUL). */
 int strings_add(
