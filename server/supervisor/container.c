@@ -104,6 +104,10 @@ static void tell_log(const struct plan *plan, struct cua_err *err) {
 static int configure(struct lxc_container *c, const struct plan_host *host, const struct plan *plan,
 	struct cua_err *err) {
 	_cleanup_(lxcconf_done) struct lxcconf conf = {0};
+	/* Only reading a file tells liblxc's configuration the container's name. */
+	if (!c->load_config(c, "/dev/null")) {
+		return cua_err_set(err, CUA_INTERNAL, "liblxc cannot make a configuration");
+	}
 	int r = lxcconf_make(host, plan, &conf, err);
 	for (size_t i = 0; i < conf.count && r == 0; i++) {
 		const struct lxcconf_item *item = &conf.items[i];

@@ -91,13 +91,17 @@ static int mount_x11(const struct plan *plan, struct cua_err *err) {
 }
 
 static int make_dirs(const struct plan *plan, struct cua_err *err) {
+	char mount_point[PLAN_PATH + 8];
+	(void)snprintf(mount_point, sizeof(mount_point), "%s/root", plan->lxcpath);
 	int r = tree_make(plan->state, 0700, 0, 0, err);
 	r = r < 0 ? r : tree_make(plan->run, 0110, plan->id_first, plan->worker_uid, err);
 	r = r < 0 ? r : tree_make(plan->disk, 0700, 0, 0, err);
 	r = r < 0 ? r : tree_make(plan->rootfs, 0755, 0, 0, err);
 	r = r < 0 ? r : tree_make(plan->x11, 0755, 0, 0, err);
 	r = r < 0 ? r : tree_make(plan->link, 0755, 0, 0, err);
-	return r < 0 ? r : tree_make(plan->lxcpath, 0711, 0, 0, err);
+	r = r < 0 ? r : tree_make(plan->lxcpath, 0711, 0, 0, err);
+	/* Where liblxc mounts the root inside; its own default belongs to a package of tools. */
+	return r < 0 ? r : tree_make(mount_point, 0755, 0, 0, err);
 }
 
 static int assemble(const struct plan_host *host, const struct plan *plan,

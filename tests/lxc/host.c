@@ -16,6 +16,7 @@
 #include "server/supervisor/tree.h"
 
 #define ROOTFS "/var/cache/cuad-test/rootfs"
+#define LOCKS "/run/lxc/lock" /* liblxc leaves the directories above its lock files */
 #define SLOTS 40u
 #define SLOTS_IN_TESTS 2u
 #define OUTPUT_SIZE 65536
@@ -131,8 +132,8 @@ void host_close(void) {
 	char line[512];
 	(void)snprintf(line, sizeof(line),
 		"umount %s/run/sessions; umount %s/run; umount %s/state/templates/tiny/rootfs; "
-		"rm -rf --one-file-system %s",
-		base, base, base, base);
+		"rm -rf --one-file-system %s " LOCKS "%s",
+		base, base, base, base, base);
 	(void)host_outside(line, NULL, 0);
 }
 
