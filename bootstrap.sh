@@ -237,7 +237,7 @@ service_stop() {
 
 # field NAME: prints a field of the JSON object on standard input.
 field() {
-	python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1], ""))' "$1"
+	/usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1], ""))' "$1"
 }
 
 # The session's id when it runs.
@@ -255,7 +255,7 @@ demo_agent() {
 	local token id
 	id=$(demo_session)
 	token=$(demo_token)
-	CUAD_TOKEN=$token python3 tests/demo/agent.py --output "$picture" \
+	CUAD_TOKEN=$token /usr/bin/python3 tests/demo/agent.py --output "$picture" \
 		--url "ws://127.0.0.1:7880/v1/sessions/$id/rpc"
 }
 
