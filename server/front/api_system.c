@@ -290,9 +290,12 @@ static void post_ticket(struct request *req) {
 		return;
 	}
 	config_base_url(front->config, base);
+	json_t *url = identity.session[0] ? json_sprintf("%s/v1/sessions/%s/screenshot?ticket=%s",
+						    base, identity.session, ticket)
+					  : json_sprintf("%s/?ticket=%s", base, ticket);
 	request_reply_json(req, 201,
 		json_pack("{s:s, s:i, s:o}", "ticket", ticket, "expires_in", CUA_TICKET_SECS, "url",
-			json_sprintf("%s/?ticket=%s", base, ticket)));
+			url));
 }
 
 /* ---------------------------------------------------------------- the page at / */

@@ -57,8 +57,9 @@ static json_t *urls_json(const struct session *session) {
 	char http[CONFIG_URL_SIZE];
 	config_base_url(session->all->front->config, http);
 	/* "http" becomes "ws", "https" becomes "wss" */
-	return json_pack("{s:o, s:o, s:o}", "api",
-		json_sprintf("%s/v1/sessions/%s", http, session->told.id), "rpc",
+	return json_pack("{s:o, s:o, s:o, s:o}", "api",
+		json_sprintf("%s/v1/sessions/%s", http, session->told.id), "view",
+		json_sprintf("%s/v1/sessions/%s/screenshot", http, session->told.id), "rpc",
 		json_sprintf("ws%s/v1/sessions/%s/rpc", http + 4, session->told.id), "pty",
 		json_sprintf("ws%s/v1/sessions/%s/pty", http + 4, session->told.id));
 }

@@ -101,7 +101,7 @@ class OneSession(Base):
         self.assertNotIn("cuad.sock", listing)
         refused = self.exec(f"timeout 3 bash -c 'exec 3<>/dev/tcp/10.213.255.1/{self.service.port}'")
         self.assertNotEqual(refused["exit_code"], 0)
-        environ = self.exec("sudo cat /proc/1/environ; env")["stdout"]
+        environ = self.exec("sudo cat /proc/1/environ | tr '\\0' '\\n'; env")["stdout"]
         self.assertNotIn("canary-of-the-environment", environ)
 
     def test_link_directory_is_read_only(self):
@@ -503,7 +503,11 @@ class Ctl(Base):
         run = ctl("run", "c-1", script, check=False)
         self.assertEqual(run.returncode != 0 and len(run.stdout.splitlines()), 2)
         self.assertIn("line 4", run.stderr)
-        self.assertIn("http", ctl("open", "c-1").stdout)
+        url = ctl("open", "c-1").stdout.strip()
+        path = url[url.index("/", 8):]
+        picture_status, bytes_ = self.service.http("GET", path, raw=True)
+        self.assertIn(picture_status, (200, 302, 303))
+        self.assertEqual(self.service.http("GET", path)[0], 401)
         self.assertIn("base", ctl("template", "list").stdout)
         self.assertIn("packages", ctl("template", "show", "base").stdout)
         self.check_cp(ctl)
@@ -758,8 +762,8 @@ class Demonstration(Base):
                              env=dict(os.environ, CUAD_TOKEN=token), capture_output=True, text=True, timeout=180)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertTrue(picture.read_bytes().startswith(b"\x89PNG"))
-        out = self.service.action(s["id"], "exec", command="ps -eo args | grep -c -- --no-sandbox")["stdout"]
-        self.assertEqual(out.strip(), "1")
+        out = self.service.action(s["id"], "exec", command="ps -eo args | grep -c -- '[-]-no-sandbox'")["stdout"]
+        self.assertEqual(out.strip(), "0")
 
 
 if __name__ == "__main__":
