@@ -188,7 +188,7 @@ within() {
 	shift
 	until "$@"; do
 		((SECONDS < end)) || return 1
-		sleep 0.1
+		read -rt 0.1 <> <(:) || true
 	done
 }
 
