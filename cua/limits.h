@@ -31,8 +31,8 @@
 #define CUA_TEXT_MAX (1u << 20) /* `type` */
 #define CUA_KEYS_SIZE 1024
 #define CUA_PATH_POINTS 512
-#define CUA_SCROLL_MAX 100             /* clicks of the wheel in one action */
-#define CUA_HOLDS_MAX 256              /* keys and buttons that are held in a session */
+#define CUA_SCROLL_MAX 100 /* clicks of the wheel in one action */
+#define CUA_HOLDS_MAX 256 /* keys and buttons that are held in a session */
 #define CUA_WAIT_MAX_MS 60000
 #define CUA_BATCH_MAX 256
 #define CUA_CHANGED_MAX 16 /* rectangles told in a result */

@@ -19,9 +19,9 @@ struct ws;
 
 /* Who is asking. */
 struct identity {
-	enum cua_role role;            /* CUA_ROLE_NONE: nobody */
-	char session[CUA_ID_SIZE];     /* bound to this session, or "" for any */
-	char token_id[CUA_ID_SIZE];    /* "" on the control socket */
+	enum cua_role role; /* CUA_ROLE_NONE: nobody */
+	char session[CUA_ID_SIZE]; /* bound to this session, or "" for any */
+	char token_id[CUA_ID_SIZE]; /* "" on the control socket */
 };
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
@@ -51,8 +51,8 @@ void request_reply_error(struct request *req, const struct cua_err *err);
 /* {"kind","message","detail"} of an error, as it stands in answers of every dialect. */
 json_t *error_to_json(const struct cua_err *err);
 /* Copies the bytes. etag (without quotes) may be NULL. */
-void request_reply_bytes(struct request *req, int status, const char *mime, struct cua_span bytes,
-	const char *etag);
+void request_reply_bytes(
+	struct request *req, int status, const char *mime, struct cua_span bytes, const char *etag);
 /* Only a status (204, 304); etag may be NULL. */
 void request_reply_empty(struct request *req, int status, const char *etag);
 
@@ -90,13 +90,13 @@ struct ws_ops {
 
 struct route {
 	enum http_method method;
-	const char *pattern;        /* "/v1/sessions/{id}/screenshot" */
-	enum cua_role role;         /* NONE: no token needed */
-	request_handler *handler;   /* for HTTP */
-	const struct ws_ops *ws;    /* for WebSocket (method GET) */
-	const char *protocol;       /* its subprotocol, also accepted when the client names none */
-	bool stream;                /* the handler gets the head; the body by request_on_body() */
-	const char *summary;        /* for OpenAPI */
+	const char *pattern; /* "/v1/sessions/{id}/screenshot" */
+	enum cua_role role; /* NONE: no token needed */
+	request_handler *handler; /* for HTTP */
+	const struct ws_ops *ws; /* for WebSocket (method GET) */
+	const char *protocol; /* its subprotocol, also accepted when the client names none */
+	bool stream; /* the handler gets the head; the body by request_on_body() */
+	const char *summary; /* for OpenAPI */
 };
 
 /* ---- WebSocket ---- */

@@ -22,8 +22,8 @@ struct loop *loop_free(struct loop *loop);
 
 /* Watches a descriptor; it stays the caller's and must outlive the watch. on_read is called while it
  * is readable or hung up, on_write (may be NULL) once after each loop_io_want_write(). */
-struct loop_io *loop_io_add(
-	struct loop *loop, int fd, loop_fn *on_read, loop_fn *on_write, void *data, struct cua_err *err);
+struct loop_io *loop_io_add(struct loop *loop, int fd, loop_fn *on_read, loop_fn *on_write,
+	void *data, struct cua_err *err);
 /* One call of on_write when the descriptor takes bytes again. */
 void loop_io_want_write(struct loop_io *io);
 /* Stops and starts on_read (for back-pressure). */

@@ -187,11 +187,12 @@ static size_t put_range(char *text, size_t used, unsigned first, unsigned last) 
 	return used;
 }
 
-static const char languages[] = "Zażółć gęślą jaźń; ÄÖÜẞß ÇÑ Éé; Привет, мир! ЁЪЫЭ\tΑλφα ώ\n"
-				"日本語テキスト 한국어 中文字符\r\nالعربية مَرحبًا עִבְרִית ไทย हिन्दी\n"
-				"e\xcc\x81 n\xcc\x83 👩‍👩‍👧‍👦 👍🏽 🇩🇪 ❤️ 𝔘𝔫𝔦 "
-				"€„“”‘’…–— "
-				"^´`~¨\n";
+static const char languages[] =
+	"Zażółć gęślą jaźń; ÄÖÜẞß ÇÑ Éé; Привет, мир! ЁЪЫЭ\tΑλφα ώ\n"
+	"日本語テキスト 한국어 中文字符\r\nالعربية مَرحبًا עִבְרִית ไทย हिन्दी\n"
+	"e\xcc\x81 n\xcc\x83 👩‍👩‍👧‍👦 👍🏽 🇩🇪 ❤️ 𝔘𝔫𝔦 "
+	"€„“”‘’…–— "
+	"^´`~¨\n";
 
 START_TEST(types_ascii_and_latin1) {
 	char text[1024];
