@@ -99,6 +99,19 @@ bool cgroup_read_u64(const char *id, const struct cgroup_file *file, uint64_t *r
 	return sscanf(text, "%" SCNu64, ret) == 1;
 }
 
+void cgroup_forbid_swap(const char *id) {
+	static const char *const roots[] = {ROOT, ROOT "/unified"};
+	for (size_t i = 0; i < CUA_COUNT(roots); i++) {
+		char path[PATH_SIZE];
+		(void)snprintf(
+			path, sizeof(path), "%s/" CGROUP_TOP "/%s/memory.swap.max", roots[i], id);
+		_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd >= 0) {
+			(void)!write(fd, "0", 1);
+		}
+	}
+}
+
 bool cgroup_v1_has(const char *controller, const char *file) {
 	char path[PATH_SIZE];
 	(void)snprintf(path, sizeof(path), ROOT "/%s/%s", controller, file);

@@ -26,6 +26,11 @@ bool cgroup_read(const char *id, const struct cgroup_file *file, char *ret, size
 /* A number of a file; "max" is UINT64_MAX. */
 bool cgroup_read_u64(const char *id, const struct cgroup_file *file, uint64_t *ret);
 
+/* Forbids the session's container to swap where cgroup v2 accounts for it: a file that liblxc could
+ * not be told of, for it fails where the kernel does not have it. Whether it took effect is for
+ * verify_container() to say. */
+void cgroup_forbid_swap(const char *id);
+
 /* True if the hierarchy of cgroup v1's controller has this file at its root. */
 bool cgroup_v1_has(const char *controller, const char *file);
 

@@ -219,6 +219,7 @@ static int start_verified(const struct plan_host *host, const struct plan *plan,
 	if (!proc_read(pid, &init)) {
 		return cua_err_set(err, CUA_INTERNAL, "the container ended at once");
 	}
+	cgroup_forbid_swap(plan->record.id);
 	r = verify_container(plan, pid, err);
 	r = r < 0 ? r : keep_running(plan, &init, err);
 	if (r == 0) {
