@@ -29,7 +29,7 @@ struct job {
 	struct manifest_origin origin;
 	struct progress progress;
 	char root[600];
-	char cache[300]; /* STATE/cache/ARCH-CODENAME */
+	char cache[400]; /* STATE/cache/CODENAME-ARCH */
 	char log[400];
 	const char *arg[ARGS_MAX];
 	size_t arg_count;
