@@ -79,20 +79,28 @@ static uint64_t since_ms(uint64_t us) {
 	return (loop_now_us() - us) / 1000;
 }
 
-/* The root names a window that names itself: what a dead window manager left does not count. */
+/* The window that names the window manager by its property; None when it names none. */
+static Window manager_of(struct x11 *x, Window window) {
+	unsigned long manager = None;
+	size_t n =
+		x11_get_longs(x, window, x->atom._NET_SUPPORTING_WM_CHECK, XA_WINDOW, &manager, 1);
+	return n == 1 ? (Window)manager : None;
+}
+
+/* The root names a window that names itself: what a dead window manager left does not count. Some
+ * set the root's property first, so the other one's change must be heard, too. */
 static bool manager_there(struct ready *ready) {
 	struct x11 *x = ready->scene->x;
-	unsigned long window = 0;
-	unsigned long same = 0;
 	if (!ready->check_manager) {
 		return false;
 	}
 	ready->check_manager = false;
-	return x11_get_longs(x, x->root, x->atom._NET_SUPPORTING_WM_CHECK, XA_WINDOW, &window, 1) ==
-		       1 &&
-	       x11_get_longs(x, (Window)window, x->atom._NET_SUPPORTING_WM_CHECK, XA_WINDOW, &same,
-		       1) == 1 &&
-	       window == same;
+	Window window = manager_of(x, x->root);
+	if (window == None || window == x->root) {
+		return false;
+	}
+	XSelectInput(x->display, window, PropertyChangeMask);
+	return manager_of(x, window) == window;
 }
 
 /* Looks only when there is something new to see. */

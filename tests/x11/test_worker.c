@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
 
@@ -89,6 +90,28 @@ START_TEST(test_not_ready_before_it_is_painted) {
 	ck_assert(!desk_receive(&d, d.supervisor, CUA_DIR_WORKER_TO_SUPERVISOR, 700));
 	display = desk_paint();
 	ck_assert(desk_wait_ready(&d, true, 1000));
+}
+END_TEST
+
+static void name_manager(Window owner, Window manager) {
+	Atom atom = XInternAtom(display, "_NET_SUPPORTING_WM_CHECK", False);
+	XChangeProperty(display, owner, atom, XA_WINDOW, 32, PropModeReplace,
+		(const unsigned char *)&manager, 1);
+	XSync(display, False);
+}
+
+/* openbox names its window at the root first, and the worker may look before the window names itself. */
+START_TEST(test_manager_that_announces_itself_in_two_steps) {
+	desk_start_xvfb(&d);
+	desk_start_worker(&d);
+	display = XOpenDisplay(":0");
+	ck_assert_ptr_nonnull(display);
+	Window root = DefaultRootWindow(display);
+	Window manager = XCreateSimpleWindow(display, root, -10, -10, 1, 1, 0, 0, 0);
+	name_manager(root, manager);
+	ck_assert(!desk_receive(&d, d.supervisor, CUA_DIR_WORKER_TO_SUPERVISOR, 500));
+	name_manager(manager, manager);
+	ck_assert(desk_wait_ready(&d, true, 4000));
 }
 END_TEST
 
@@ -527,6 +550,7 @@ int main(void) {
 	tcase_add_checked_fixture(bare, setup_bare, teardown);
 	tcase_add_test(bare, test_waits_for_x);
 	tcase_add_test(bare, test_not_ready_before_it_is_painted);
+	tcase_add_test(bare, test_manager_that_announces_itself_in_two_steps);
 	tcase_add_test(bare, test_ready_without_a_manager);
 	tcase_add_test(bare, test_nonsense_instead_of_x);
 	suite_add_tcase(suite, bare);
