@@ -7,7 +7,7 @@
 #include <time.h>
 
 void print_json(const json_t *json) {
-	(void)json_dumpf(json, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+	(void)json_dumpf(json, stdout, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	(void)fputc('\n', stdout);
 	(void)fflush(stdout);
 }

@@ -10,6 +10,7 @@
 #include "cua/ident.h"
 #include "server/front/api.h"
 #include "server/front/front.h"
+#include "server/front/json_text.h"
 #include "server/front/peer.h"
 #include "server/front/sessions.h"
 
@@ -98,7 +99,7 @@ static void send_line(struct pending *pending, json_t *json) {
 		pending->begun = true;
 		request_stream_begin(pending->req, 200, "application/x-ndjson", -1);
 	}
-	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
+	_cleanup_free_ char *text = json_dumps(json, JSON_OUT);
 	json_decref(json);
 	if (text) {
 		size_t len = strlen(text);
@@ -154,9 +155,16 @@ static bool on_answer(void *data, struct cua_msg *msg, const struct cua_err *err
 	return false;
 }
 
-static int ask(struct request *req, enum verb verb, const char *name, struct cua_err *err) {
+struct order {
+	enum verb verb;
+	const char *name;
+	bool force;
+};
+
+static int ask(struct request *req, const struct order *order, struct cua_err *err) {
+	const char *name = order->name;
 	if (!cua_name_ok(name)) {
-		return cua_err_about(err, verb == VERB_BUILD ? CUA_INVALID : CUA_NOT_FOUND,
+		return cua_err_about(err, order->verb == VERB_BUILD ? CUA_INVALID : CUA_NOT_FOUND,
 			"template", "%.64s is no name of a template", name ? name : "that");
 	}
 	struct peer *supervisor = sessions_supervisor(request_front(req)->sessions);
@@ -165,9 +173,12 @@ static int ask(struct request *req, enum verb verb, const char *name, struct cua
 		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a request");
 	}
 	pending->req = req;
-	pending->verb = verb;
+	pending->verb = order->verb;
 	(void)snprintf(pending->name, sizeof(pending->name), "%s", name);
-	cua_TemplateRequest body = {.serial = peer_serial(supervisor), .verb = verb};
+	cua_TemplateRequest body = {.serial = peer_serial(supervisor),
+		.verb = order->verb,
+		.has_force = order->force,
+		.force = order->force};
 	(void)snprintf(body.name, sizeof(body.name), "%s", name);
 	int r = peer_call(supervisor,
 		&(struct peer_call){.serial = body.serial, .answer = on_answer, .data = pending},
@@ -179,16 +190,35 @@ static int ask(struct request *req, enum verb verb, const char *name, struct cua
 	return 0;
 }
 
+/* The name is the body's own. */
+static int read_order(json_t *body, struct order *ret, struct cua_err *err) {
+	const char *key = NULL;
+	json_t *value = NULL;
+	*ret = (struct order){.verb = VERB_BUILD};
+	json_object_foreach(body, key, value) {
+		if (strcmp(key, "recipe") == 0 && json_is_string(value)) {
+			ret->name = json_string_value(value);
+		} else if (strcmp(key, "force") == 0 && json_is_boolean(value)) {
+			ret->force = json_is_true(value);
+		} else {
+			return cua_err_about(err, CUA_BAD_REQUEST, key,
+				"%.64s: the body is {\"recipe\": a string, \"force\": true or "
+				"false}",
+				key);
+		}
+	}
+	return ret->name ? 0
+			 : cua_err_about(err, CUA_BAD_REQUEST, "recipe",
+				   "recipe is missing: the name of what to build");
+}
+
 static void post_template(struct request *req) {
 	struct cua_err err;
+	struct order order;
 	json_t *body = request_json(req, &err);
-	const char *name = json_string_value(json_object_get(body, "recipe"));
-	int r = body ? 0 : -1;
-	if (body && !name) {
-		r = cua_err_about(&err, CUA_BAD_REQUEST, "recipe", "recipe must be a string");
-	}
+	int r = body ? read_order(body, &order, &err) : -1;
 	if (r == 0) {
-		r = ask(req, VERB_BUILD, name, &err);
+		r = ask(req, &order, &err);
 	}
 	json_decref(body);
 	if (r < 0) {
@@ -198,7 +228,8 @@ static void post_template(struct request *req) {
 
 static void delete_template(struct request *req) {
 	struct cua_err err;
-	if (ask(req, VERB_REMOVE, request_param(req, "name"), &err) < 0) {
+	const struct order order = {.verb = VERB_REMOVE, .name = request_param(req, "name")};
+	if (ask(req, &order, &err) < 0) {
 		request_reply_error(req, &err);
 	}
 }

@@ -196,7 +196,7 @@ static void reply(struct request *req, const struct answer *a, struct cua_span b
 }
 
 static void reply_json(struct request *req, int status, json_t *body, const char *header) {
-	char *text = body ? json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	char *text = body ? json_dumps(body, JSON_OUT) : NULL;
 	json_decref(body);
 	static const char failed[] = "{\"error\":{\"kind\":\"internal\",\"message\":\"no memory "
 				     "for the answer\",\"detail\":{}}}";

@@ -88,7 +88,7 @@ json_t *rpc_error(json_t *id, int code, const char *message, json_t *data) {
 }
 
 void *rpc_binary(const json_t *answer, struct cua_span bytes, size_t *ret_len) {
-	_cleanup_free_ char *head = json_dumps(answer, JSON_COMPACT);
+	_cleanup_free_ char *head = json_dumps(answer, JSON_OUT);
 	if (!head) {
 		return NULL;
 	}

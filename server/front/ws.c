@@ -8,6 +8,7 @@
 #include "server/front/digest.h"
 #include "server/front/front.h"
 #include "server/front/http_priv.h"
+#include "server/front/json_text.h"
 #include "server/front/ws_frame.h"
 
 struct buffer {
@@ -115,7 +116,7 @@ size_t ws_send(struct ws *ws, struct cua_span data, bool binary) {
 }
 
 size_t ws_send_json(struct ws *ws, json_t *json) {
-	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	char *text = json ? json_dumps(json, JSON_OUT) : NULL;
 	json_decref(json);
 	if (!text) {
 		ws_close(ws, 1011, "no memory for an answer");
