@@ -80,8 +80,8 @@ static void note_phase(struct progress *progress, const char *line) {
 }
 
 static void note_trouble(struct progress *progress, const char *line) {
-	static const char *const signs[] = {
-		"E: ", "Err:", "dpkg: error", "dpkg-deb: error", "cuad-run: "};
+	/* apt's "Err:" lines come first but do not say why */
+	static const char *const signs[] = {"E: ", "dpkg: error", "dpkg-deb: error", "cuad-run: "};
 	if (progress->trouble[0]) {
 		return;
 	}

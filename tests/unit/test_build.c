@@ -189,6 +189,11 @@ START_TEST(progress_reads) {
 	progress_on_line(&progress, "E: apt-get failed");
 	ck_assert_str_eq(progress.trouble, "E: Unable to locate package foo");
 	ck_assert_ptr_nonnull(strstr(progress_remedy(&progress), "recipe"));
+	progress_init(&progress, "x", out, NULL);
+	progress_on_line(&progress, "Err:1 http://a bookworm InRelease");
+	progress_on_line(&progress, "E: Failed to fetch http://a  Temporary failure resolving 'a'");
+	ck_assert_ptr_nonnull(strstr(progress.trouble, "Temporary failure"));
+	ck_assert_ptr_nonnull(strstr(progress_remedy(&progress), "name server"));
 	(void)fclose(out);
 }
 END_TEST
