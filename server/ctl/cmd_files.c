@@ -29,7 +29,7 @@ static struct place parse_place(const char *word) {
 	size_t len = colon ? (size_t)(colon - word) : 0;
 	if (len > 0 && len < sizeof(place.session) && !memchr(word, '/', len)) {
 		memcpy(place.session, word, len);
-		place.path = colon + 1;
+		place.path = strncmp(colon + 1, "~/", 2) == 0 ? colon + 3 : colon + 1;
 	}
 	return place;
 }
@@ -37,10 +37,12 @@ static struct place parse_place(const char *word) {
 static char *files_path(const struct place *place, const char *query) {
 	_cleanup_free_ char *id = url_escape(place->session, false);
 	_cleanup_free_ char *path = url_escape(place->path, true);
+	bool absolute = path && path[0] == '/';
 	char *full = NULL;
+	/* a relative path starts at the agent's home */
 	if (!id || !path ||
-		asprintf(&full, "/v1/sessions/%s/files/%s%s", id, path[0] == '/' ? path + 1 : path,
-			query) < 0) {
+		asprintf(&full, "/v1/sessions/%s/files/%s%s%s", id, absolute ? "" : "~/",
+			absolute ? path + 1 : path, query) < 0) {
 		return NULL;
 	}
 	return full;
@@ -194,7 +196,7 @@ static int copy_dir_in(struct ctl *ctl, const char *from, struct place *to) {
 	char script[] = "mkdir -p -- \"$1\" && exec tar -x -C \"$1\" -f -";
 	char *left[] = {"tar", "-C", (char *)(uintptr_t)from, "-c", "-f", "-", ".", NULL};
 	char *right[] = {self, "exec", to->session, "-i", "--", "sh", "-c", script, "sh",
-		(char *)(uintptr_t)to->path, NULL};
+		(char *)(uintptr_t)(to->path[0] ? to->path : "."), NULL};
 	export_where(ctl);
 	return pipeline(left, right);
 }
@@ -204,7 +206,7 @@ static int copy_dir_out(struct ctl *ctl, struct place *from, const char *to) {
 		return fail_errno(ctl, errno, "create", to);
 	}
 	char *left[] = {self, "exec", from->session, "--", "tar", "-C",
-		(char *)(uintptr_t)from->path, "-c", "-f", "-", ".", NULL};
+		(char *)(uintptr_t)(from->path[0] ? from->path : "."), "-c", "-f", "-", ".", NULL};
 	char *right[] = {
 		"tar", "-x", "--no-same-owner", "-C", (char *)(uintptr_t)to, "-f", "-", NULL};
 	export_where(ctl);

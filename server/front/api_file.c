@@ -1,5 +1,5 @@
 /* /v1/sessions/{id}/files/{path}: content of any size as a stream in both directions, and the small
- * file actions. A path is absolute in the session. */
+ * file actions. A path is absolute in the session, or begins with ~/ for the agent's home. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +33,15 @@ struct transfer {
 	uint64_t size; /* upload: bytes so far */
 };
 
+/* "~/x" is below the agent's home, where relative paths start; everything else is absolute. */
 static void path_of(const struct request *req, char ret[CUA_PATH_SIZE]) {
 	const char *rest = request_param(req, "path");
-	(void)snprintf(ret, CUA_PATH_SIZE, "/%s", rest ? rest : "");
+	rest = rest ? rest : "";
+	if (rest[0] == '~' && (rest[1] == '/' || rest[1] == '\0')) {
+		(void)snprintf(ret, CUA_PATH_SIZE, "%s", rest[1] && rest[2] ? rest + 2 : ".");
+	} else {
+		(void)snprintf(ret, CUA_PATH_SIZE, "/%s", rest);
+	}
 }
 
 /* Notes the end of it, and forgets it. */
@@ -336,7 +342,9 @@ static const struct route routes[] = {
 		.pattern = "/v1/sessions/{id}/files/{path}",
 		.role = CUA_ROLE_AGENT,
 		.handler = get_file,
-		.summary = "A file's content; ?list a directory's entries; ?stat what it is."},
+		.summary = "A file's content; ?list a directory's entries; ?stat what it is. The "
+			   "path is "
+			   "absolute; ~/x is below the agent's home."},
 	{.method = HTTP_PUT,
 		.pattern = "/v1/sessions/{id}/files/{path}",
 		.role = CUA_ROLE_AGENT,
