@@ -520,24 +520,44 @@ int cua_role_find(const char *name) {
 	return -1;
 }
 
-static const char *const results[CUA_RESULT_MAX_] = {
-	[CUA_RESULT_EFFECT] = "effect",
-	[CUA_RESULT_PICTURE] = "picture",
-	[CUA_RESULT_SCREEN] = "screen",
-	[CUA_RESULT_CURSOR] = "cursor",
-	[CUA_RESULT_WINDOWS] = "windows",
-	[CUA_RESULT_PID] = "pid",
-	[CUA_RESULT_EXEC] = "exec",
-	[CUA_RESULT_FILE_TEXT] = "file_text",
-	[CUA_RESULT_FILE_SIZE] = "file_size",
-	[CUA_RESULT_FILE_LIST] = "file_list",
-	[CUA_RESULT_FILE_STAT] = "file_stat",
-	[CUA_RESULT_DONE] = "done",
-	[CUA_RESULT_BATCH] = "batch",
+static const struct {
+	const char *name;
+	const char *help;
+} results[CUA_RESULT_MAX_] = {
+	[CUA_RESULT_EFFECT] = {"effect",
+		"effect (changed, unchanged, or unknown without settle), changed "
+		"[[x,y,width,height],…], frame, settled, elapsed_ms; screenshot where it was "
+		"asked for; released after release_all."},
+	[CUA_RESULT_PICTURE] = {"picture",
+		"mime, width, height, frame, and data (base64; bytes in a binary answer), or "
+		"unchanged and frame."},
+	[CUA_RESULT_SCREEN] = {"screen", "width, height, dpi."},
+	[CUA_RESULT_CURSOR] = {"cursor", "x, y, shape."},
+	[CUA_RESULT_WINDOWS] = {"windows",
+		"a list of id, title, app, pid, x, y, width, height, active, minimized, "
+		"maximized."},
+	[CUA_RESULT_PID] = {"pid", "pid."},
+	[CUA_RESULT_EXEC] = {"exec",
+		"exit_code or signal (the other is null), stdout, stderr (stdout_b64, stderr_b64 "
+		"where it is not UTF-8), stdout_bytes, stderr_bytes (of the whole output), "
+		"truncated, with it stdout_cut_at, stderr_cut_at (where the middle was left "
+		"out), timed_out, duration_ms."},
+	[CUA_RESULT_FILE_TEXT] = {"file_text", "size, eof, and text where it is UTF-8, else "
+					       "data_b64."},
+	[CUA_RESULT_FILE_SIZE] = {"file_size", "size."},
+	[CUA_RESULT_FILE_LIST] = {"file_list",
+		"entries (name or name_b64, type, size, mode, mtime, uid, gid) and truncated."},
+	[CUA_RESULT_FILE_STAT] = {"file_stat", "type, size, mode, mtime, uid, gid, name."},
+	[CUA_RESULT_DONE] = {"done", "an empty object."},
+	[CUA_RESULT_BATCH] = {"batch", "a list of the actions' answers."},
 };
 
 const char *cua_result_name(enum cua_result result) {
-	return result < CUA_RESULT_MAX_ ? results[result] : "?";
+	return result < CUA_RESULT_MAX_ ? results[result].name : "?";
+}
+
+const char *cua_result_help(enum cua_result result) {
+	return result < CUA_RESULT_MAX_ ? results[result].help : "?";
 }
 
 struct cua_span cua_call_blob(const struct cua_call *call, bool has, uint32_t number) {

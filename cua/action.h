@@ -140,6 +140,8 @@ const char *cua_role_name(enum cua_role role);
 int cua_role_find(const char *name);
 /* The name of a result shape for documents: "effect", "picture", … */
 const char *cua_result_name(enum cua_result result);
+/* Its members in one sentence, for documents. */
+const char *cua_result_help(enum cua_result result);
 
 /* An action with its parameters, as performers get it. blob[] views are owned by whoever filled
  * them (a message, or a cua_call). */

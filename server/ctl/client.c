@@ -325,7 +325,7 @@ static void ws_refused(struct conn *conn, struct lws *wsi, const char *text) {
 	} known[] = {
 		{401, CUA_UNAUTHORIZED, "the token is missing or not valid"},
 		{403, CUA_FORBIDDEN, "the token's role does not allow this"},
-		{404, CUA_NOT_FOUND, "there is no such session"},
+		{404, CUA_NOT_FOUND, "there is no such session; see: cuactl list"},
 		{409, CUA_CONFLICT, "the session is not running"},
 	};
 	unsigned status = lws_http_client_http_response(wsi);

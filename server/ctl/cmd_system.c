@@ -222,7 +222,7 @@ int cmd_token_revoke(struct ctl *ctl, const struct args *args) {
 /* ---------------------------------------------------------------- the rest */
 
 int cmd_completion(struct ctl *ctl, const struct args *args) {
-	return help_completion(stdout, args->operands[0])
+	return completion_script(stdout, args->operands[0])
 		       ? EXIT_DONE
 		       : ctl_usage(ctl, "there is no completion for \"%s\"", args->operands[0]);
 }
@@ -248,7 +248,17 @@ int cmd_help(struct ctl *ctl, const struct args *args) {
 		help_manual(stdout);
 		return EXIT_DONE;
 	}
-	return help_word(stdout, args->operands[0])
-		       ? EXIT_DONE
-		       : ctl_usage(ctl, "there is no command \"%s\"", args->operands[0]);
+	const char *word = args->operands[0];
+	const char *sub = args->operand_count > 1 ? args->operands[1] : NULL;
+	if (help_words(stdout, word, sub)) {
+		return EXIT_DONE;
+	}
+	if (sub && strcmp(word, "do") == 0) {
+		return help_action(stdout, sub)
+			       ? EXIT_DONE
+			       : ctl_usage(ctl, "there is no action \"%s\"; see: cuactl help do",
+					 sub);
+	}
+	return ctl_usage(
+		ctl, "there is no command \"%s%s%s\"", word, sub ? " " : "", sub ? sub : "");
 }

@@ -29,7 +29,7 @@ static const struct option_def launch_options[] = {
 };
 static const struct option_def list_options[] = {
 	{"label", 0, "K=V", "Only sessions with this label. Repeatable."},
-	{"state", 0, "STATE", "Only sessions in this state."},
+	{"state", 0, "starting|running|stopping|stopped|failed", "Only sessions in this state."},
 };
 static const struct option_def rm_options[] = {
 	{"all", 0, NULL, "All sessions."},
@@ -90,8 +90,9 @@ static const struct command commands[] = {
 	{.name = "show", OPERANDS("ID", 1, 1), .help = "Show one session.", .run = cmd_show},
 	{.name = "set",
 		OPERANDS("ID K=V…", 2, MANY),
-		.help = "Change title or labels of a session.",
-		.detail = "title=TEXT, labels.KEY=VALUE, ttl=DURATION.",
+		.help = "Change title, labels or life time of a session.",
+		.detail = "title=TEXT, labels.KEY=VALUE (null takes it away), ttl=DURATION and "
+			  "idle=DURATION such as 8h, 30m, 90s.",
 		.run = cmd_set},
 	{.name = "rm",
 		OPERANDS("ID…", 0, MANY),
@@ -117,9 +118,8 @@ static const struct command commands[] = {
 	{.name = "cp",
 		OPERANDS("SRC DST", 2, 2),
 		.help = "Copy files and directories in or out.",
-		.detail = "One side is ID:/path. The other is a local path, or - for standard "
-			  "input or "
-			  "output.",
+		.detail = "One side is ID:PATH; a relative one starts at the agent's home. "
+			  "The other is a local path, or - for standard input or output.",
 		.run = cmd_cp},
 	{.name = "screenshot",
 		OPERANDS("ID", 1, 1),
@@ -146,7 +146,7 @@ static const struct command commands[] = {
 		.run = cmd_template_list},
 	{.name = "template",
 		.sub = "show",
-		OPERANDS("NAME", 1, 1),
+		OPERANDS("TEMPLATE", 1, 1),
 		.help = "Show one template.",
 		.run = cmd_template_show},
 	{.name = "template",
@@ -157,7 +157,7 @@ static const struct command commands[] = {
 		.run = cmd_template_build},
 	{.name = "template",
 		.sub = "rm",
-		OPERANDS("NAME", 1, 1),
+		OPERANDS("TEMPLATE", 1, 1),
 		.help = "Remove a template that no session uses.",
 		.run = cmd_template_rm},
 	{.name = "token",
@@ -175,10 +175,15 @@ static const struct command commands[] = {
 		OPERANDS("bash|zsh|fish", 1, 1),
 		.help = "Print a completion script for a shell.",
 		.run = cmd_completion},
+	{.name = "complete",
+		.help = "Print what may come next, for the completion scripts.",
+		.rest = true,
+		.detail = "The words of the command line follow --, the unfinished one last.",
+		.run = cmd_complete},
 	{.name = "version", .help = "Print the version.", .run = cmd_version},
 	{.name = "help",
 		OPERANDS("[COMMAND]", 0, 2),
-		.help = "Explain a command.",
+		.help = "Explain a command, or with do ACTION an action.",
 		.run = cmd_help},
 };
 
@@ -192,8 +197,7 @@ const struct option_def *ctl_global_options(size_t *ret_count) {
 	return global_options;
 }
 
-/* The row for these words; *ret_words is how many of them name it. */
-static const struct command *find(int argc, char **argv, int *ret_words) {
+const struct command *ctl_find(int argc, char *const *argv, int *ret_words) {
 	for (size_t i = 0; i < CUA_COUNT(commands); i++) {
 		const struct command *c = &commands[i];
 		if (strcmp(c->name, argv[0]) != 0) {
@@ -268,9 +272,9 @@ int ctl_main(int argc, char **argv) {
 		return asked ? EXIT_DONE : EXIT_USAGE;
 	}
 	int words = 0;
-	ctl.command = find(argc - at, argv + at, &words);
+	ctl.command = ctl_find(argc - at, argv + at, &words);
 	if (!ctl.command) {
-		if (!help_word(stderr, argv[at])) {
+		if (!help_words(stderr, argv[at], NULL)) {
 			(void)fprintf(stderr,
 				"cuactl: there is no command \"%s\"; see: cuactl help\n", argv[at]);
 		}

@@ -37,15 +37,22 @@ const struct option_def *ctl_global_options(size_t *ret_count);
 /* Parses the whole command line, runs the command; the exit status. */
 int ctl_main(int argc, char **argv);
 
-/* ---- help, completion and the manual, from the table (help.c) ---- */
+/* The row for the words at the start of a line; *ret_words is how many name it. NULL: none. */
+const struct command *ctl_find(int argc, char *const *argv, int *ret_words);
+
+/* ---- help and the manual, from the tables (help.c) ---- */
 void help_overview(FILE *out);
 void help_command(FILE *out, const struct command *command);
-/* Every command that begins with this word; false if there is none. */
-bool help_word(FILE *out, const char *word);
-/* A completion script for bash, zsh or fish; false for another shell. */
-bool help_completion(FILE *out, const char *shell);
+/* Every command of this first word, or with `sub` (not NULL) the one; false if there is none. */
+bool help_words(FILE *out, const char *word, const char *sub);
+/* One action of `do`; false if there is none. */
+bool help_action(FILE *out, const char *name);
 /* The manual page in roff. */
 void help_manual(FILE *out);
+
+/* ---- completion (complete.c) ---- */
+/* A script for bash, zsh or fish; false for another shell. */
+bool completion_script(FILE *out, const char *shell);
 
 /* ---- one call at a time (call.c) ---- */
 struct answer {
@@ -106,6 +113,7 @@ int cmd_template_rm(struct ctl *ctl, const struct args *args);
 int cmd_token_create(struct ctl *ctl, const struct args *args);
 int cmd_token_list(struct ctl *ctl, const struct args *args);
 int cmd_token_revoke(struct ctl *ctl, const struct args *args);
+int cmd_complete(struct ctl *ctl, const struct args *args);
 int cmd_completion(struct ctl *ctl, const struct args *args);
 int cmd_version(struct ctl *ctl, const struct args *args);
 int cmd_help(struct ctl *ctl, const struct args *args);

@@ -1,4 +1,4 @@
-/* Help, shell completion and the manual page, all printed from the table of commands. */
+/* Help and the manual page, printed from the tables of commands and actions. */
 #include "server/ctl/ctl.h"
 
 #include <string.h>
@@ -59,6 +59,15 @@ void help_overview(FILE *out) {
 	(void)fprintf(out, "\nSessions are named by id, by name, or by the beginning of the id.\n");
 }
 
+/* Where `do` is explained: what can be done. */
+static void print_actions(FILE *out) {
+	(void)fprintf(out, "\nActions (cuactl help do ACTION explains one):\n");
+	for (unsigned i = 0; cua_action_get(i); i++) {
+		(void)fprintf(
+			out, "  %-18s %s\n", cua_action_get(i)->name, cua_action_get(i)->help);
+	}
+}
+
 void help_command(FILE *out, const struct command *c) {
 	(void)fprintf(out, "Usage: cuactl ");
 	print_synopsis(out, c);
@@ -66,20 +75,30 @@ void help_command(FILE *out, const struct command *c) {
 	if (c->detail) {
 		(void)fprintf(out, "%s\n", c->detail);
 	}
-	if (c->option_count > 0) {
-		(void)fprintf(out, "\n");
-	}
+	(void)fprintf(out, "\n");
 	for (size_t i = 0; i < c->option_count; i++) {
 		print_option(out, &c->options[i]);
 	}
+	size_t count = 0;
+	const struct option_def *global = ctl_global_options(&count);
+	(void)fprintf(out, "As every command:");
+	for (size_t i = 0; i < count; i++) {
+		(void)fprintf(out, " [--%s%s%s]", global[i].name, global[i].arg ? " " : "",
+			global[i].arg ? global[i].arg : "");
+	}
+	(void)fprintf(out, "\n");
+	if (strcmp(c->name, "do") == 0) {
+		print_actions(out);
+	}
 }
 
-bool help_word(FILE *out, const char *word) {
+bool help_words(FILE *out, const char *word, const char *sub) {
 	size_t count = 0;
 	bool found = false;
 	const struct command *c = ctl_commands(&count);
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(c[i].name, word) == 0) {
+		if (strcmp(c[i].name, word) == 0 &&
+			(!sub || (c[i].sub && strcmp(c[i].sub, sub) == 0))) {
 			(void)fprintf(out, "%s", found ? "\n" : "");
 			help_command(out, &c[i]);
 			found = true;
@@ -88,101 +107,37 @@ bool help_word(FILE *out, const char *word) {
 	return found;
 }
 
-/* ---------------------------------------------------------------- completion */
-
-/* All first words, each once, then `each` between them. */
-static void complete_words(FILE *out, const char *parent) {
-	size_t count = 0;
-	const struct command *c = ctl_commands(&count);
-	for (size_t i = 0; i < count; i++) {
-		if (!parent && (i == 0 || strcmp(c[i].name, c[i - 1].name) != 0)) {
-			(void)fprintf(out, " %s", c[i].name);
-		} else if (parent && c[i].sub && strcmp(c[i].name, parent) == 0) {
-			(void)fprintf(out, " %s", c[i].sub);
-		}
+static void print_param(FILE *out, const struct cua_param *p) {
+	(void)fprintf(out, "  %-18s %s", p->name, p->help);
+	for (size_t i = 0; p->names && p->names[i]; i++) {
+		(void)fprintf(out, "%s%s", i == 0 ? " One of " : ", ", p->names[i]);
 	}
-}
-
-static void bash_options(FILE *out) {
-	size_t count = 0;
-	const struct command *c = ctl_commands(&count);
-	for (size_t i = 0; i < count; i++) {
-		if (c[i].option_count == 0) {
-			continue;
-		}
-		(void)fprintf(out, "\t\t%s%s%s*) words=\"", c[i].name, c[i].sub ? "\\ " : "",
-			c[i].sub ? c[i].sub : "");
-		for (size_t k = 0; k < c[i].option_count; k++) {
-			(void)fprintf(out, " --%s", c[i].options[k].name);
-		}
-		(void)fprintf(out, " --json --help\" ;;\n");
+	(void)fprintf(out, "%s%s", p->names ? "." : "", p->required ? " Required." : "");
+	if (p->fallback) {
+		(void)fprintf(out, " Default %s.", p->fallback);
 	}
+	(void)fprintf(out, "\n");
 }
 
-static void completion_bash(FILE *out) {
-	(void)fprintf(out, "_cuactl() {\n"
-			   "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\"--json --help\"\n"
-			   "\tif [ \"$COMP_CWORD\" -eq 1 ]; then words=\"");
-	complete_words(out, NULL);
-	(void)fprintf(out,
-		"\"\n\telif [ \"$COMP_CWORD\" -eq 2 ] && [ \"${COMP_WORDS[1]}\" = template ]; "
-		"then words=\"");
-	complete_words(out, "template");
-	(void)fprintf(out,
-		"\"\n\telif [ \"$COMP_CWORD\" -eq 2 ] && [ \"${COMP_WORDS[1]}\" = token ]; "
-		"then words=\"");
-	complete_words(out, "token");
-	(void)fprintf(out, "\"\n\telif [ \"${cur#-}\" = \"$cur\" ]; then\n"
-			   "\t\twords=$(cuactl list --json 2>/dev/null | "
-			   "grep -o '\"name\": *\"[^\"]*\"' | cut -d'\"' -f4)\n"
-			   "\telse\n\t\tcase \"${COMP_WORDS[*]:1}\" in\n");
-	bash_options(out);
-	(void)fprintf(out, "\t\tesac\n\tfi\n"
-			   "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
-			   "complete -o default -F _cuactl cuactl\n");
-}
-
-static void completion_zsh(FILE *out) {
-	(void)fprintf(out, "#compdef cuactl\nautoload -U +X bashcompinit && bashcompinit\n");
-	completion_bash(out);
-}
-
-static void completion_fish(FILE *out) {
-	size_t count = 0;
-	const struct command *c = ctl_commands(&count);
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || strcmp(c[i].name, c[i - 1].name) != 0) {
-			(void)fprintf(out,
-				"complete -c cuactl -n __fish_use_subcommand -f -a %s -d '%s'\n",
-				c[i].name, c[i].help);
-		}
-		if (c[i].sub) {
-			(void)fprintf(out,
-				"complete -c cuactl -n '__fish_seen_subcommand_from %s' -f -a %s "
-				"-d '%s'\n",
-				c[i].name, c[i].sub, c[i].help);
-		}
-		for (size_t k = 0; k < c[i].option_count; k++) {
-			(void)fprintf(out,
-				"complete -c cuactl -n '__fish_seen_subcommand_from %s' -l %s%s\n",
-				c[i].name, c[i].options[k].name, c[i].options[k].arg ? " -r" : "");
-		}
+bool help_action(FILE *out, const char *name) {
+	int id = cua_action_find(name);
+	if (id < 0) {
+		return false;
 	}
-}
-
-bool help_completion(FILE *out, const char *shell) {
-	static const struct {
-		const char *shell;
-		void (*print)(FILE *out);
-	} shells[] = {
-		{"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
-	for (size_t i = 0; i < CUA_COUNT(shells); i++) {
-		if (strcmp(shells[i].shell, shell) == 0) {
-			shells[i].print(out);
-			return true;
-		}
+	const struct cua_action *a = cua_action_get((unsigned)id);
+	(void)fprintf(out, "Usage: cuactl do ID %s%s\n\n%s\n\n", a->name,
+		a->param_count > 0 || a->input ? " [K=V]…" : "", a->help);
+	for (size_t i = 0; i < a->param_count; i++) {
+		print_param(out, &a->params[i]);
 	}
-	return false;
+	size_t common = 0;
+	const struct cua_param *input = cua_input_params(&common);
+	for (size_t i = 0; a->input && i < common; i++) {
+		print_param(out, &input[i]);
+	}
+	(void)fprintf(out, "Answers with %s\nNeeds the role %s.\n", cua_result_help(a->result),
+		cua_role_name(a->role));
+	return true;
 }
 
 /* ---------------------------------------------------------------- manual */
@@ -232,24 +187,39 @@ static void roff_command(FILE *out, const struct command *c) {
 	roff_options(out, c->options, c->option_count);
 }
 
+static void roff_params(FILE *out, const struct cua_param *params, size_t count) {
+	for (size_t i = 0; i < count; i++) {
+		const struct cua_param *p = &params[i];
+		(void)fprintf(
+			out, ".TP\n\\fI%s\\fR%s\n", p->name, p->required ? " (required)" : "");
+		roff(out, p->help);
+		for (size_t k = 0; p->names && p->names[k]; k++) {
+			(void)fprintf(out, "%s%s", k == 0 ? " One of " : ", ", p->names[k]);
+		}
+		(void)fprintf(out, "%s", p->names ? "." : "");
+		if (p->fallback) {
+			(void)fprintf(out, " Default %s.", p->fallback);
+		}
+		(void)fputc('\n', out);
+	}
+}
+
 static void roff_actions(FILE *out) {
+	size_t common = 0;
+	const struct cua_param *input = cua_input_params(&common);
+	roff_params(out, input, common);
 	for (unsigned i = 0; cua_action_get(i); i++) {
 		const struct cua_action *a = cua_action_get(i);
 		(void)fprintf(out, ".SS ");
 		roff(out, a->name);
 		(void)fputc('\n', out);
 		roff(out, a->help);
-		(void)fprintf(out, " Role: %s.\n", cua_role_name(a->role));
-		for (size_t k = 0; k < a->param_count; k++) {
-			const struct cua_param *p = &a->params[k];
-			(void)fprintf(out, ".TP\n\\fI%s\\fR%s%s\n", p->name,
-				p->required ? " (required)" : "", p->fallback ? "" : "");
-			roff(out, p->help);
-			if (p->fallback) {
-				(void)fprintf(out, " Default %s.", p->fallback);
-			}
-			(void)fputc('\n', out);
-		}
+		(void)fprintf(out, " Role: %s.%s\n", cua_role_name(a->role),
+			a->input ? " An input action." : "");
+		roff_params(out, a->params, a->param_count);
+		(void)fprintf(out, ".PP\nAnswers with ");
+		roff(out, cua_result_help(a->result));
+		(void)fputc('\n', out);
 	}
 }
 
@@ -269,10 +239,13 @@ void help_manual(FILE *out) {
 	roff_options(out, o, count);
 	(void)fprintf(out,
 		".SH ACTIONS\nFor \\fBcuactl do\\fR, the JSON\\-RPC socket and HTTP. Input "
-		"actions also take modifiers, settle, settle_max, screenshot and space.\n");
+		"actions take besides their own parameters:\n");
 	roff_actions(out);
 	(void)fprintf(out,
 		".SH EXIT STATUS\n0 done, 1 failed, 2 usage, 3 no such session or template, 4 "
 		"refused, 5 cannot reach the server; for exec the command's own.\n"
-		".SH ENVIRONMENT\nCUAD_HOST, CUAD_TOKEN, CUAD_SOCKET.\n");
+		".SH ENVIRONMENT\n.TP\n.B CUAD_HOST\nAs \\-\\-host.\n.TP\n.B CUAD_TOKEN\nAs "
+		"\\-\\-token.\n.TP\n.B CUAD_SOCKET\nThe control socket, where it is not "
+		"/run/cuad/cuad.sock.\n.SH SEE ALSO\n"
+		".BR cuad.yaml (5), .BR cuad\\-supervisor (8), .BR cuad (8)\n");
 }

@@ -511,6 +511,7 @@ class Ctl(Base):
         self.assertIn("base", ctl("template", "list").stdout)
         self.assertIn("packages", ctl("template", "show", "base").stdout)
         self.check_cp(ctl)
+        self.check_completion(ctl)
         self.check_tokens(ctl)
         self.assertEqual(ctl("rm", "--all", "--label", "run=1").stdout.count("\n"), 3)
         self.assertEqual(json.loads(ctl("list", "--json").stdout), [])
@@ -530,10 +531,38 @@ class Ctl(Base):
         ctl("cp", "-", "c-1:/tmp/in", input="text")
         self.assertEqual(ctl("cp", "c-1:/tmp/in", "-").stdout, "text")
         self.assertEqual(ctl("cp", "c-1:/none", "/tmp/x", check=False).returncode, 3)
+        # relative paths start at the agent's home
+        ctl("cp", tree / "sub/ä b", "c-1:")
+        ctl("cp", tree, "c-1:own")
+        ctl("cp", "-", "c-1:~/note", input="n")
+        self.assertEqual(ctl("exec", "c-1", "--", "ls", "/home/agent").stdout, "note\nown\nä b\n")
+        self.assertEqual(ctl("cp", "c-1:own/sub/ä b", "-", text=False).stdout, b"\0\1\2")
+        ctl("cp", "c-1:", self.service.dir / "home")
+        self.assertEqual((self.service.dir / "home/note").read_text(), "n")
         # a hostile archive: names that lead out of the target
         ctl("exec", "c-1", "--", "sh", "-c", "mkdir -p /tmp/evil && ln -s /etc /tmp/evil/etc && touch /tmp/evil/ok")
         ctl("cp", "c-1:/tmp/evil", self.service.dir / "evil")
         self.assertTrue((self.service.dir / "evil/ok").exists())
+
+    def check_completion(self, ctl):
+        def complete(*words):
+            return ctl("complete", "--", *words).stdout.split()
+        self.assertIn("launch", complete(""))
+        self.assertEqual(complete("la"), ["launch"])
+        self.assertEqual(complete("template", "b"), ["build"])
+        self.assertEqual(complete("exec", "c-"), ["c-1", "c-2", "c-3"])
+        self.assertEqual(complete("exec", "c-1", "--", "c"), [])
+        self.assertEqual(complete("--json", "do", "c-1", "mouse_"), ["mouse_down", "mouse_up"])
+        self.assertEqual(complete("do", "c-1", "click", "b"), ["button="])
+        self.assertEqual(complete("launch", "--template", "ba"), ["base"])
+        self.assertEqual(complete("launch", "--na"), ["--name"])
+        self.assertEqual(complete("screenshot", "c-1", "--format", ""), ["png", "jpeg", "webp"])
+        self.assertEqual(complete("token", "create", "--role", "a"), ["agent", "admin"])
+        self.assertEqual(complete("cp", "c-2"), ["c-2:"])
+        script = ctl("completion", "bash").stdout + 'COMP_WORDS=(cuactl rm c-1 c-3) COMP_CWORD=3; _cuactl; echo "${COMPREPLY[@]}"'
+        run = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                             env=dict(self.service.env, PATH=f"{product.STAGE}/bin:{os.environ['PATH']}"))
+        self.assertEqual(run.stdout, "c-3\n", run.stderr)
 
     def check_tokens(self, ctl):
         token = ctl("token", "create", "--role", "agent", "--session", "c-1", "--ttl", "100").stdout.strip()

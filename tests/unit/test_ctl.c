@@ -87,7 +87,7 @@ START_TEST(table_is_complete) {
 		char *text = NULL;
 		size_t size = 0;
 		FILE *out = open_memstream(&text, &size);
-		ck_assert(help_word(out, c[i].name));
+		ck_assert(help_words(out, c[i].name, c[i].sub));
 		ck_assert_int_eq(fclose(out), 0);
 		ck_assert_ptr_nonnull(strstr(text, c[i].help));
 		free(text);
