@@ -23,9 +23,6 @@
 #include "server/supervisor/seed.h"
 #include "server/supervisor/tree.h"
 
-#ifndef CUAD_TEST_DATA
-#define CUAD_TEST_DATA "server/supervisor"
-#endif
 #define OPEN cua_Network_NETWORK_OPEN
 #define NONE cua_Network_NETWORK_NONE
 #define CYCLES 20
@@ -702,7 +699,10 @@ static Suite *make_suite(void) {
 }
 
 int main(void) {
-	if (!host_open(CUAD_TEST_DATA)) {
+	const char *source = getenv("CUAD_SOURCE");
+	char data[256];
+	(void)snprintf(data, sizeof(data), "%s/server/supervisor", source ? source : ".");
+	if (!host_open(data)) {
 		host_close();
 		return 1;
 	}
