@@ -64,7 +64,7 @@ static void template(const struct request *q) {
 	if (!cua_name_ok(wanted->name)) {
 		r = cua_err_about(&err, CUA_INVALID, "name", "that is no template's name");
 	} else if (wanted->verb == 0) {
-		r = template_build(q->sup, wanted->name, q->who, &err);
+		r = template_build(q->sup, wanted, q->who, &err);
 	} else if (wanted->verb == 1) {
 		r = template_remove(q->sup, wanted->name, q->who, &err);
 	} else {

@@ -105,7 +105,7 @@ static void on_built(void *data, int status) {
 	build_free(b);
 }
 
-static int launch(struct builds *b, struct cua_err *err) {
+static int launch(struct builds *b, bool force, struct cua_err *err) {
 	const struct plan_host *host = &b->sup->host;
 	int pipes[2];
 	if (pipe2(pipes, O_CLOEXEC) < 0) {
@@ -115,8 +115,8 @@ static int launch(struct builds *b, struct cua_err *err) {
 	_cleanup_fd_ int theirs = pipes[1];
 	char path[300];
 	(void)snprintf(path, sizeof(path), "%s/cuad-build", host->libexec_dir);
-	const char *argv[] = {
-		"cuad-build", b->name, "--state", host->state_dir, "--data", host->data_dir, NULL};
+	const char *argv[] = {"cuad-build", b->name, "--state", host->state_dir, "--data",
+		host->data_dir, force ? "--force" : NULL, NULL};
 	const struct spawn spawn = {.path = path,
 		.argv = (char *const *)(uintptr_t)argv,
 		.input = -1,
@@ -149,17 +149,17 @@ static int check_builds(const struct supervisor *sup, const char *name, struct c
 	return 0;
 }
 
-int template_build(
-	struct supervisor *sup, const char *name, struct waiter who, struct cua_err *err) {
-	int r = check_builds(sup, name, err);
+int template_build(struct supervisor *sup, const cua_TemplateRequest *wanted, struct waiter who,
+	struct cua_err *err) {
+	int r = check_builds(sup, wanted->name, err);
 	if (r < 0) {
 		return r;
 	}
 	struct builds *b = loop_alloc(sizeof(*b));
 	*b = (struct builds){.next = sup->builds, .sup = sup, .who = who, .out = -1};
-	(void)snprintf(b->name, sizeof(b->name), "%s", name);
+	(void)snprintf(b->name, sizeof(b->name), "%s", wanted->name);
 	sup->builds = b;
-	r = launch(b, err);
+	r = launch(b, wanted->has_force && wanted->force, err);
 	if (r < 0) {
 		build_free(b);
 	}

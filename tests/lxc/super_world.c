@@ -514,7 +514,8 @@ enum cua_code world_delete(struct world *w, const char *id) {
 }
 
 enum cua_code world_template(struct world *w, uint32_t verb, const char *name) {
-	cua_TemplateRequest wanted = {.serial = ++w->serial, .verb = verb};
+	cua_TemplateRequest wanted = {
+		.serial = ++w->serial, .verb = verb, .has_force = true, .force = w->force};
 	(void)snprintf(wanted.name, sizeof(wanted.name), "%s", name);
 	world_send(w, CUA_MSG_TEMPLATE_REQUEST, &wanted);
 	return world_await_reply(w, wanted.serial);

@@ -28,6 +28,7 @@ struct world {
 	struct known known[32];
 	unsigned listeners;
 	int control; /* the control socket that came; -1 */
+	bool force; /* of template builds */
 	uint32_t reply_serial;
 	struct cua_err reply; /* code 0: success */
 	cua_Usage usage;

@@ -421,7 +421,8 @@ START_TEST(test_templates) {
 	(void)snprintf(path, sizeof(path), "%s/libexec/cuad-build", w->dir);
 	FILE *f = fopen(path, "we");
 	ck_assert_ptr_nonnull(f);
-	(void)fputs("#!/bin/sh\necho \"phase $1\"\necho done\n[ $1 = fresh ] || exit 3\n"
+	(void)fputs("#!/bin/sh\necho \"phase $1\"\necho done\n[ $1$6 = fresh ] || [ $1$6 = "
+		    "stale--force ] || exit 3\n"
 		    "mkdir -p $3/templates/$1/rootfs && echo $1 >$3/templates/$1/layers\n",
 		f);
 	(void)fclose(f);
@@ -438,6 +439,9 @@ START_TEST(test_templates) {
 	ck_assert_uint_eq(w->progress, 2);
 	ck_assert_int_eq(world_template(w, 0, "stale"), CUA_INTERNAL);
 	ck_assert_ptr_nonnull(strstr(w->reply.message, "done"));
+	w->force = true;
+	ck_assert_int_eq(world_template(w, 0, "stale"), CUA_OK);
+	ck_assert_int_eq(world_template(w, 1, "stale"), CUA_OK);
 	ck_assert_int_eq(world_template(w, 1, "fresh"), CUA_OK);
 	remove_session(w, s.id);
 	ck_assert_int_eq(world_template(w, 1, "tiny"), CUA_OK);
