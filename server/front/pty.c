@@ -40,6 +40,7 @@ struct pty {
 	struct ws *ws; /* NULL after the client has left */
 	struct front *front;
 	struct identity who;
+	struct watcher watcher;
 	char session[CUA_ID_SIZE];
 	struct guest *guest; /* while the command runs */
 	uint32_t serial;
@@ -421,6 +422,13 @@ static int take_control(struct pty *pty, const json_t *json, struct cua_err *err
 
 /* ---------------------------------------------------------------- the socket */
 
+static void on_changed(void *data, struct session *session, bool gone) {
+	struct pty *pty = data;
+	if (gone && strcmp(session->told.id, pty->session) == 0) {
+		ws_close(pty->ws, 1001, "the session is gone");
+	}
+}
+
 static void *on_open(struct ws *ws, struct cua_err *err) {
 	const struct request *req = ws_request(ws);
 	struct front *front = ws_front(ws);
@@ -439,6 +447,8 @@ static void *on_open(struct ws *ws, struct cua_err *err) {
 	pty->front = front;
 	pty->who = *who;
 	memcpy(pty->session, session->told.id, sizeof(pty->session));
+	pty->watcher = (struct watcher){.changed = on_changed, .data = pty};
+	sessions_watch(front->sessions, &pty->watcher);
 	return pty;
 }
 
@@ -479,6 +489,7 @@ static void on_hangup_over(void *data) {
 static void on_close(void *state) {
 	struct pty *pty = state;
 	pty->ws = NULL;
+	sessions_unwatch(pty->front->sessions, &pty->watcher);
 	if (pty->runs) {
 		guest_signal(pty->guest, pty->serial, SIGHUP);
 		close_sides(pty);

@@ -18,6 +18,7 @@ struct rpc {
 	struct ws *ws; /* NULL after the connection's end */
 	struct front *front;
 	struct identity who;
+	struct watcher watcher;
 	char session[CUA_ID_SIZE];
 	uint32_t lease;
 	size_t open; /* calls without an answer */
@@ -277,6 +278,13 @@ static void take_group(struct rpc *rpc, const json_t *list, size_t size) {
 
 /* ---------------------------------------------------------------- the socket */
 
+static void on_changed(void *data, struct session *session, bool gone) {
+	struct rpc *rpc = data;
+	if (gone && strcmp(session->told.id, rpc->session) == 0) {
+		ws_close(rpc->ws, 1001, "the session is gone");
+	}
+}
+
 static void *on_open(struct ws *ws, struct cua_err *err) {
 	const struct request *req = ws_request(ws);
 	struct front *front = ws_front(ws);
@@ -295,6 +303,8 @@ static void *on_open(struct ws *ws, struct cua_err *err) {
 	rpc->who = *request_identity(req);
 	rpc->lease = sessions_lease_new(front->sessions);
 	memcpy(rpc->session, session->told.id, sizeof(rpc->session));
+	rpc->watcher = (struct watcher){.changed = on_changed, .data = rpc};
+	sessions_watch(front->sessions, &rpc->watcher);
 	return rpc;
 }
 
@@ -331,6 +341,7 @@ static void drop_waiting(struct rpc *rpc) {
 static void on_close(void *state) {
 	struct rpc *rpc = state;
 	rpc->ws = NULL;
+	sessions_unwatch(rpc->front->sessions, &rpc->watcher);
 	drop_waiting(rpc);
 	struct session *session = sessions_get(rpc->front->sessions, rpc->session);
 	if (session && session->worker) {

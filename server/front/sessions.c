@@ -215,13 +215,18 @@ int session_save(struct session *session, struct cua_err *err) {
 
 /* ---------------------------------------------------------------- being told */
 
-static struct session *session_free(struct session *session) {
-	(void)loop_timer_cancel(session->expiry);
-	(void)loop_timer_cancel(session->http_lease);
+/* Calls that are open end with an error. */
+static void drop_edges(struct session *session) {
 	struct worker *worker = take_ptr(session->worker);
 	struct guest *guest = take_ptr(session->guest);
 	(void)worker_free(worker);
 	(void)guest_free(guest);
+}
+
+static struct session *session_free(struct session *session) {
+	(void)loop_timer_cancel(session->expiry);
+	(void)loop_timer_cancel(session->http_lease);
+	drop_edges(session);
 	(void)record_free(session->record);
 	free(session);
 	return NULL;
@@ -252,7 +257,7 @@ static struct session *session_add(struct sessions *sessions, const cua_SessionS
 	return session;
 }
 
-/* Takes it out of the list and tells everybody, then frees it. */
+/* Takes it out of the list, ends what is open, tells everybody, then frees it. */
 static void session_end(struct sessions *sessions, struct session *session) {
 	for (size_t i = 0; i < sessions->count; i++) {
 		if (sessions->list[i] == session) {
@@ -269,6 +274,7 @@ static void session_end(struct sessions *sessions, struct session *session) {
 		cua_log(CUA_LOG_WARN, "session=%s its tokens remain: %s", session->told.id,
 			err.message);
 	}
+	drop_edges(session); /* answers to what is open come before the news */
 	sessions_tell(sessions, session, true);
 	(void)session_free(session);
 }
