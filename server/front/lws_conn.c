@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -558,13 +559,18 @@ static int listener_open(struct listener *listener, const struct listener_tls *t
 int server_add_listener(struct server *server, int fd, enum listener_kind kind,
 	const struct listener_tls *tls, struct cua_err *err) {
 	_cleanup_fd_ int owned = fd;
+	/* however it was made: accept() must not wait when a client has left again */
+	int r = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	if (r < 0) {
+		return cua_err_errno(err, errno, "the listener cannot be set not to block");
+	}
 	if (server->listener_count >= CUA_COUNT(server->listeners)) {
 		return cua_err_about(
 			err, CUA_EXHAUSTED, "listen", "more than %d listeners", CUA_LISTENERS_MAX);
 	}
 	struct listener *listener = &server->listeners[server->listener_count];
 	*listener = (struct listener){.server = server, .kind = kind, .fd = fd};
-	int r = listener_open(listener, tls, server->listener_count, err);
+	r = listener_open(listener, tls, server->listener_count, err);
 	if (r < 0) {
 		return r;
 	}
