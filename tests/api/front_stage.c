@@ -163,7 +163,8 @@ static void on_template(struct stage *stage, const cua_TemplateRequest *wanted) 
 	}
 	for (int i = 1; i <= 3 && wanted->verb == 0; i++) {
 		cua_BuildProgress progress = {.serial = wanted->serial};
-		(void)snprintf(progress.line, sizeof(progress.line), "step %d", i);
+		(void)snprintf(progress.line, sizeof(progress.line), "step %d%s", i,
+			wanted->has_force && wanted->force ? " again" : "");
 		send_to_cuad(stage, CUA_MSG_BUILD_PROGRESS, &progress, -1);
 	}
 	bool good = strcmp(wanted->name, "broken") != 0;
@@ -240,7 +241,7 @@ static int listen_tcp(void) {
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(address);
 	char port[16];
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, 64) < 0 ||
 		getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
 		die("a TCP port");

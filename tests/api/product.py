@@ -127,12 +127,15 @@ class Service:
                            stdout=self.log, stderr=self.log)
             subprocess.run(["umount", self.state / "templates"], check=False)
             self.log.close()
+            log = (self.dir / "log").read_text(errors="replace")
             if os.environ.get("CUAD_SHOW_LOG"):
-                print((self.dir / "log").read_text(errors="replace"))
+                print(log)
             subprocess.run(["umount", "-l", self.run / "sessions"], check=False, stderr=subprocess.DEVNULL)
             if not os.path.ismount(self.state / "templates"):
                 shutil.rmtree(self.dir, ignore_errors=True)
             shutil.rmtree(self.run, ignore_errors=True)
+        report = re.search(r"^.*(Sanitizer|runtime error: ).*(?:\n.*){0,40}", log, re.M)
+        assert not report, report[0]
 
     # ---- ways to talk ----
 
@@ -229,7 +232,9 @@ class Rpc:
 
 def foreign_ids():
     """Sessions of other services on this host."""
-    return {path.name for base in ("/run", "/tmp", "/var/tmp") for path in pathlib.Path(base).glob("*/run/sessions/*")}
+    return {path.name for base, pattern in (("/run", "*/sessions/*"), ("/tmp", "*/run/sessions/*"),
+                                           ("/var/tmp", "*/run/sessions/*"))
+            for path in pathlib.Path(base).glob(pattern)}
 
 
 def residue(service):

@@ -105,6 +105,15 @@ def a_session_that_does_not_run_yet():
 
 
 @test
+def sockets_close_when_their_session_is_gone():
+    assert call("POST", "/v1/sessions?wait=0", {"template": "slow", "name": "slow"})[0] == 201
+    rpc = Rpc("slow")
+    assert call("DELETE", "/v1/sessions/slow")[0] == 204
+    assert rpc.receive() == 1001
+    rpc.close()
+
+
+@test
 def the_ttl_ends_a_session():
     events = Socket("/v1/events", "cua.events.v1")
     assert events.json()["session"]["id"] == S
@@ -581,7 +590,10 @@ def templates_and_metrics():
     status, _, data = call("POST", "/v1/templates", {"recipe": "broken"})
     assert json.loads(data.decode().splitlines()[-1])["error"]["message"] == "it broke", data
     error(call("POST", "/v1/templates", {"recipe": "missing"}), 404, "not_found")
-    error(call("POST", "/v1/templates", {}), 400, "bad_request")
+    data = call("POST", "/v1/templates", {"recipe": "base", "force": True})[2]
+    assert json.loads(data.decode().splitlines()[0])["progress"] == "step 1 again", data
+    for body in ({}, {"recipe": 5}, {"recipe": "base", "force": 1}, {"recipe": "base", "colour": 1}):
+        error(call("POST", "/v1/templates", body), 400, "bad_request")
     assert call("DELETE", "/v1/templates/base")[0] == 204
     status, _, data = call("GET", "/metrics")
     assert b'cuad_sessions{state="running"} 1' in data, data
