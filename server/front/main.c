@@ -23,8 +23,7 @@ static int serve(const char *state_dir, struct cua_err *err) {
 
 int main(int argc, char **argv) {
 	static const struct option options[] = {{"print-config", no_argument, NULL, 'p'},
-		{"state", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
-		{"version", no_argument, NULL, 'v'}, {0}};
+		{"state", required_argument, NULL, 's'}, {"version", no_argument, NULL, 'v'}, {0}};
 	const char *state_dir = "/var/lib/cuad";
 	bool print = false;
 	for (int c = 0; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -34,8 +33,6 @@ int main(int argc, char **argv) {
 			break;
 		case 'p':
 			print = true;
-			break;
-		case 'd':
 			break;
 		case 'v':
 			return puts(CUAD_VERSION) < 0;

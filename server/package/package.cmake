@@ -3,6 +3,8 @@ install(PROGRAMS server/package/prepare.sh DESTINATION ${CMAKE_INSTALL_LIBEXECDI
 install(DIRECTORY desktop/templates/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cuad/templates
 	FILES_MATCHING PATTERN "*.yaml")
 install(FILES server/cuad.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/cuad)
+install(FILES server/man/cuad.8 server/man/cuad-supervisor.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+install(FILES server/man/cuad.yaml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

@@ -102,8 +102,7 @@ static int launch(struct frontend *f, struct cua_err *err) {
 	}
 	char path[300];
 	(void)snprintf(path, sizeof(path), "%s/cuad", o->host.libexec_dir);
-	const char *argv[] = {
-		"cuad", "--state", o->host.state_dir, "--data", o->host.data_dir, NULL};
+	const char *argv[] = {"cuad", "--state", o->host.state_dir, NULL};
 	struct edge_spec spec = {
 		.loop = f->sup->loop,
 		.scratch = f->sup->scratch,

@@ -66,7 +66,7 @@ class Standin:
         self.log = open(self.dir / "log", "ab")
         with open(self.config, "rb") as config_file:
             self.process = subprocess.Popen(
-                [BUILD / "server/front/cuad", "--state", str(state), "--data", str(self.dir)],
+                [BUILD / "server/front/cuad", "--state", str(state)],
                 stdin=config_file, stdout=self.log, stderr=self.log, user=NOBODY, group=NOBODY,
                 extra_groups=[], pass_fds=[3], preexec_fn=lambda: os.dup2(theirs.fileno(), 3))
         theirs.close()
