@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cua/parse.h"
 #include "server/front/api.h"
 #include "server/front/front.h"
 #include "server/front/perform.h"
@@ -96,13 +97,11 @@ static json_t *query_value(const struct cua_param *param, const char *text) {
 
 /* WxH is the action's `max`, also when it is called a scale. */
 static void set_query(json_t *params, const struct cua_param *param, const char *text) {
-	unsigned width = 0;
-	unsigned height = 0;
-	char end = 0;
+	uint32_t size[2];
 	bool fits = strcmp(param->name, "scale") == 0 || strcmp(param->name, "max") == 0;
-	if (fits && sscanf(text, "%5ux%5u%c", &width, &height, &end) == 2) {
-		(void)json_object_set_new(
-			params, "max", json_pack("[I, I]", (json_int_t)width, (json_int_t)height));
+	if (fits && parse_pair(text, size)) {
+		(void)json_object_set_new(params, "max",
+			json_pack("[I, I]", (json_int_t)size[0], (json_int_t)size[1]));
 		return;
 	}
 	(void)json_object_set_new(params, param->name, query_value(param, text));
@@ -114,9 +113,8 @@ static void set_known_frame(json_t *params, const struct request *req) {
 	if (known && strncmp(known, "W/", 2) == 0) {
 		known += 2;
 	}
-	char *end = NULL;
-	unsigned long long frame = known && *known == '"' ? strtoull(known + 1, &end, 10) : 0;
-	if (end && end != known + 1 && *end == '"' && frame <= INT64_MAX) {
+	uint64_t frame = 0;
+	if (known && *known++ == '"' && parse_digits(&known, INT64_MAX, &frame) && *known == '"') {
 		(void)json_object_set_new(
 			params, "if_changed_since", json_integer((json_int_t)frame));
 	}

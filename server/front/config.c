@@ -9,6 +9,7 @@
 
 #include "cua/fdio.h"
 #include "cua/ident.h"
+#include "cua/parse.h"
 #include "server/front/config_yaml.h"
 #include "server/front/units.h"
 
@@ -79,7 +80,7 @@ static int read_listener(const struct reader *r, const struct yaml_listener *fro
 	if (!units_address(address, &loopback)) {
 		return wrong(r, "address", address, "an IPv4 or IPv6 address");
 	}
-	if (from->port && !units_number(from->port, 1, 65535, &port)) {
+	if (from->port && !parse_number(from->port, 1, 65535, &port)) {
 		return wrong(r, "port", from->port, "a port from 1 to 65535");
 	}
 	*to = (struct config_listener){.port = (uint16_t)port, .insecure = insecure};
@@ -136,7 +137,7 @@ static int read_limits(const struct reader *r, const struct yaml_limits *from) {
 		return wrong(r, "cpus", from->cpus, "a number of CPUs like 2 or 0.5");
 	}
 	uint64_t pids = to->pids;
-	if (from->pids && !units_number(from->pids, CUA_PIDS_MIN, CUA_PIDS_MAX, &pids)) {
+	if (from->pids && !parse_number(from->pids, CUA_PIDS_MIN, CUA_PIDS_MAX, &pids)) {
 		return wrong(r, "pids", from->pids, "a number of processes from 32 on");
 	}
 	to->pids = (uint32_t)pids;
@@ -197,7 +198,7 @@ static int read_origins(const struct reader *r, const struct yaml_config *yaml) 
 static int read_sessions(const struct reader *r, const struct yaml_config *yaml) {
 	struct config *config = r->config;
 	uint64_t number = config->max_sessions;
-	if (yaml->max_sessions && !units_number(yaml->max_sessions, 1, CUA_SESSIONS_MAX, &number)) {
+	if (yaml->max_sessions && !parse_number(yaml->max_sessions, 1, CUA_SESSIONS_MAX, &number)) {
 		return wrong(r, "max_sessions", yaml->max_sessions, "a number from 1 to 1000");
 	}
 	config->max_sessions = (uint32_t)number;

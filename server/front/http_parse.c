@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "cua/ident.h"
+#include "cua/parse.h"
 
 /* ---------------------------------------------------------------- finding the end */
 
@@ -175,12 +176,10 @@ bool http_has_token(const char *value, const char *token) {
 /* ---------------------------------------------------------------- framing */
 
 static int length_parse(const char *text, struct http_head *head, struct cua_err *err) {
-	size_t digits = strspn(text, "0123456789");
-	if (digits == 0 || digits > 18 || text[digits] != '\0') {
+	if (!parse_number(text, 0, INT64_MAX, &head->length)) {
 		return cua_err_set(err, CUA_BAD_REQUEST, "Content-Length is not a number");
 	}
 	head->has_length = true;
-	head->length = strtoull(text, NULL, 10);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cua/ident.h"
+#include "cua/parse.h"
 #include "server/front/units.h"
 
 #define DEFAULT_DPI 96
@@ -80,7 +81,7 @@ int spec_screen(const char *text, uint32_t ret_size[2], uint32_t *ret_dpi, struc
 	uint64_t dpi = *ret_dpi;
 	(void)snprintf(size, sizeof(size), "%.*s", (int)(len < 31 ? len : 31), text);
 	if (len >= sizeof(size) || !units_screen(size, ret_size) ||
-		(at && !units_number(at + 1, 1, UINT16_MAX, &dpi))) {
+		(at && !parse_number(at + 1, 1, UINT16_MAX, &dpi))) {
 		return cua_err_about(err, CUA_INVALID, "screen",
 			"a screen is WIDTHxHEIGHT or WIDTHxHEIGHT@DPI, such as 1280x800");
 	}
@@ -238,7 +239,7 @@ static int read_screen(const json_t *value, struct spec *spec, struct cua_err *e
 	if (!json_is_string(value)) {
 		return wrong_type("screen", "a string such as \"1280x800\"", err);
 	}
-	uint32_t size[2];
+	uint32_t size[2] = {0};
 	int r = spec_screen(json_string_value(value), size, &spec->screen.dpi, err);
 	if (r < 0) {
 		return r;
@@ -249,7 +250,7 @@ static int read_screen(const json_t *value, struct spec *spec, struct cua_err *e
 }
 
 static int read_screen_max(const json_t *value, struct spec *spec, struct cua_err *err) {
-	uint32_t size[2];
+	uint32_t size[2] = {0};
 	uint32_t dpi = 0;
 	if (!json_is_string(value)) {
 		return wrong_type("screen_max", "a string such as \"1920x1200\"", err);

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "cua/limits.h"
+#include "cua/parse.h"
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53 */
 
@@ -79,52 +80,20 @@ bool units_milli(const char *text, uint32_t *ret) {
 	return true;
 }
 
-bool units_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
-	size_t digits = strspn(text, "0123456789");
-	if (digits == 0 || digits > 18 || text[digits] != '\0') {
-		return false;
-	}
-	uint64_t value = strtoull(text, NULL, 10);
-	if (value < min || value > max) {
-		return false;
-	}
-	*ret = value;
-	return true;
-}
-
 bool units_screen(const char *text, uint32_t ret[2]) {
-	char width[8] = "";
-	const char *x = strchr(text, 'x');
-	if (!x || (size_t)(x - text) >= sizeof(width)) {
+	uint32_t size[2];
+	if (!parse_pair(text, size) || size[0] < CUA_SCREEN_MIN_W || size[0] > CUA_SCREEN_MAX_W ||
+		size[1] < CUA_SCREEN_MIN_H || size[1] > CUA_SCREEN_MAX_H) {
 		return false;
 	}
-	memcpy(width, text, (size_t)(x - text));
-	uint64_t w = 0;
-	uint64_t h = 0;
-	if (!units_number(width, CUA_SCREEN_MIN_W, CUA_SCREEN_MAX_W, &w) ||
-		!units_number(x + 1, CUA_SCREEN_MIN_H, CUA_SCREEN_MAX_H, &h)) {
-		return false;
-	}
-	ret[0] = (uint32_t)w;
-	ret[1] = (uint32_t)h;
+	memcpy(ret, size, sizeof(size));
 	return true;
 }
 
 bool units_network(const char *text) {
-	char address[INET_ADDRSTRLEN] = "";
-	const char *slash = strchr(text, '/');
-	uint64_t bits = 0;
-	if (!slash || (size_t)(slash - text) >= sizeof(address) ||
-		!units_number(slash + 1, 0, 32, &bits)) {
-		return false;
-	}
-	memcpy(address, text, (size_t)(slash - text));
-	struct in_addr in;
-	if (inet_pton(AF_INET, address, &in) != 1) {
-		return false;
-	}
-	uint32_t host_bits = bits == 0 ? UINT32_MAX : bits == 32 ? 0 : UINT32_MAX >> bits;
-	return (ntohl(in.s_addr) & host_bits) == 0;
+	struct ipv4_network network;
+	return strchr(text, '/') && parse_network(text, &network) &&
+	       (network.address & ~ipv4_mask(&network)) == 0;
 }
 
 bool units_address(const char *text, bool *ret_loopback) {

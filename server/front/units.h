@@ -10,8 +10,6 @@ bool units_size(const char *text, uint64_t *ret);
 bool units_duration(const char *text, uint64_t *ret_ms);
 /* "2", "0.5": thousandths. */
 bool units_milli(const char *text, uint32_t *ret);
-/* A plain number from min to max. */
-bool units_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret);
 /* "1280x800". */
 bool units_screen(const char *text, uint32_t ret[2]);
 /* An IPv4 network in CIDR form without host bits set. */

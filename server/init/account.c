@@ -12,6 +12,7 @@
 
 #include "cua/fdio.h"
 #include "cua/ident.h"
+#include "cua/parse.h"
 
 enum {
 	PASSWD_NAME,
@@ -60,10 +61,8 @@ static size_t split_fields(char *line, char *fields[FIELDS_MAX]) {
 }
 
 static bool parse_id(const char *text, uint32_t *ret) {
-	char *end = NULL;
-	errno = 0;
-	unsigned long value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value >= UINT32_MAX) {
+	uint64_t value = 0;
+	if (!parse_number(text, 0, UINT32_MAX - 1, &value)) {
 		return false;
 	}
 	*ret = (uint32_t)value;

@@ -11,6 +11,7 @@
 
 #include "cua/log.h"
 #include "cua/msg.h"
+#include "cua/parse.h"
 #include "server/init/account.h"
 #include "server/init/exec.h"
 #include "server/init/files.h"
@@ -32,33 +33,21 @@ struct init {
 
 /* ---------------------------------------------------------------- options */
 
-static int parse_number(const char *text, char **ret_end, unsigned min, unsigned max) {
-	errno = 0;
-	unsigned long value = strtoul(text, ret_end, 10);
-	bool ok = text[0] >= '0' && text[0] <= '9' && errno == 0 && value >= min && value <= max;
-	return ok ? (int)value : -1;
-}
-
 static int parse_size(
 	const char *text, unsigned *ret_width, unsigned *ret_height, struct cua_err *err) {
-	char *end = NULL;
-	int width = parse_number(text, &end, CUA_SCREEN_MIN_W, CUA_SCREEN_MAX_W);
-	int height = -1;
-	if (width > 0 && *end == 'x') {
-		height = parse_number(end + 1, &end, CUA_SCREEN_MIN_H, CUA_SCREEN_MAX_H);
-	}
-	if (height < 0 || *end != '\0') {
+	uint32_t size[2];
+	if (!parse_pair(text, size) || size[0] < CUA_SCREEN_MIN_W || size[0] > CUA_SCREEN_MAX_W ||
+		size[1] < CUA_SCREEN_MIN_H || size[1] > CUA_SCREEN_MAX_H) {
 		return cua_err_set(err, CUA_INVALID, "%s is no size of a screen", text);
 	}
-	*ret_width = (unsigned)width;
-	*ret_height = (unsigned)height;
+	*ret_width = size[0];
+	*ret_height = size[1];
 	return 0;
 }
 
 static int parse_dpi(const char *text, unsigned *ret, struct cua_err *err) {
-	char *end = NULL;
-	int dpi = parse_number(text, &end, 20, 1000);
-	if (dpi < 0 || *end != '\0') {
+	uint64_t dpi = 0;
+	if (!parse_number(text, 20, 1000, &dpi)) {
 		return cua_err_set(err, CUA_INVALID, "%s is no resolution", text);
 	}
 	*ret = (unsigned)dpi;

@@ -18,6 +18,7 @@
 #include "cua/cleanup.h"
 #include "cua/fdio.h"
 #include "cua/limits.h"
+#include "cua/parse.h"
 
 #define ROOT "/sys/fs/cgroup"
 #define HIERARCHIES_MAX 32
@@ -96,7 +97,7 @@ bool cgroup_read_u64(const char *id, const struct cgroup_file *file, uint64_t *r
 		*ret = UINT64_MAX;
 		return true;
 	}
-	return sscanf(text, "%" SCNu64, ret) == 1;
+	return parse_number(text, 0, UINT64_MAX, ret);
 }
 
 void cgroup_forbid_swap(const char *id) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cua/fdio.h"
+#include "cua/parse.h"
 #include "server/supervisor/cgroup.h"
 #include "server/supervisor/lxcconf.h"
 #include "server/supervisor/netlink.h"
@@ -58,13 +59,11 @@ static bool noted(const struct plan *plan, struct proc_id *ret) {
 	if (fd < 0 || fd_read_all(fd, text, sizeof(text) - 1) < 0) {
 		return false;
 	}
-	int pid = 0;
-	int parent = 0;
-	if (sscanf(text, "%d %d %" SCNu64, &pid, &parent, &ret->start) != 3) {
+	uint64_t row[3]; /* as keep_running() writes them */
+	if (!parse_row(text, CUA_COUNT(row), row)) {
 		return false;
 	}
-	ret->pid = pid;
-	ret->parent = parent;
+	*ret = (struct proc_id){.pid = (pid_t)row[0], .parent = (pid_t)row[1], .start = row[2]};
 	return true;
 }
 

@@ -14,30 +14,11 @@
 #include <unistd.h>
 
 #include "cua/fdio.h"
+#include "cua/parse.h"
 #include "server/supervisor/netlink.h"
 
 #define RULES_SIZE 65536
 #define TABLE "cuad"
-
-struct network {
-	uint32_t address;
-	unsigned bits;
-};
-
-static bool parse_network(const char *text, struct network *ret) {
-	char address[INET_ADDRSTRLEN];
-	unsigned bits = 32;
-	char rest = '\0';
-	struct in_addr in;
-	int n = sscanf(text, "%15[0-9.]/%2u%c", address, &bits, &rest);
-	if (n < 1 || n > 2 || (n == 1 && strchr(text, '/')) || bits > 32 ||
-		inet_pton(AF_INET, address, &in) != 1 || (n == 1 && strcmp(text, address) != 0)) {
-		return false;
-	}
-	uint32_t mask = bits == 0 ? 0 : 0xffffffffu << (32 - bits);
-	*ret = (struct network){.address = ntohl(in.s_addr) & mask, .bits = bits};
-	return true;
-}
 
 static void put_address(FILE *out, uint32_t a) {
 	(void)fprintf(out, "%u.%u.%u.%u", a >> 24, a >> 16 & 0xff, a >> 8 & 0xff, a & 0xff);
@@ -71,14 +52,14 @@ static void put_session(FILE *out, const char *verb, const struct plan *plan) {
 
 static int put_allowed(FILE *out, const char (*allow)[20], size_t count, struct cua_err *err) {
 	for (size_t i = 0; i < count; i++) {
-		struct network net;
+		struct ipv4_network net;
 		if (!parse_network(allow[i], &net)) {
 			return cua_err_about(err, CUA_INVALID, "allow",
 				"'%.20s' is not an IPv4 address or network", allow[i]);
 		}
 		(void)fprintf(out, "add element inet " TABLE " allow4 { ");
-		put_address(out, net.address);
-		(void)fprintf(out, "/%u }\n", net.bits);
+		put_address(out, net.address & ipv4_mask(&net));
+		(void)fprintf(out, "/%" PRIu32 " }\n", net.bits);
 		if (net.bits == 32) {
 			(void)fprintf(out, "add element inet " TABLE " host4 { ");
 			put_address(out, net.address);

@@ -2,7 +2,6 @@
  * /etc/subuid and /etc/subgid; everything else is arithmetic. */
 #include "server/supervisor/plan.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 
 #include "cua/fdio.h"
 #include "cua/ident.h"
+#include "cua/parse.h"
 
 #define FIRST_HOST 2u /* slot 1 gets the pool's third usable address: room for one of the host's */
 #define POOL_BITS_MIN 8u
@@ -117,19 +117,15 @@ int plan_make(const struct plan_host *host, const struct plan_record *record, st
 }
 
 int plan_host_pool(struct plan_host *host, const char *text, struct cua_err *err) {
-	char address[INET_ADDRSTRLEN];
-	unsigned bits = 0;
-	char rest = '\0';
-	struct in_addr in;
-	if (sscanf(text, "%15[0-9.]/%2u%c", address, &bits, &rest) != 2 ||
-		inet_pton(AF_INET, address, &in) != 1 || bits < POOL_BITS_MIN ||
-		bits > POOL_BITS_MAX || (ntohl(in.s_addr) & (0xffffffffu >> bits)) != 0) {
+	struct ipv4_network pool;
+	if (!parse_network(text, &pool) || pool.bits < POOL_BITS_MIN || pool.bits > POOL_BITS_MAX ||
+		(pool.address & ~ipv4_mask(&pool)) != 0) {
 		return cua_err_about(err, CUA_INVALID, "pool",
 			"'%s' is not an IPv4 network of /%u to /%u", text, POOL_BITS_MIN,
 			POOL_BITS_MAX);
 	}
-	host->pool = ntohl(in.s_addr);
-	host->pool_bits = bits;
+	host->pool = pool.address;
+	host->pool_bits = pool.bits;
 	return 0;
 }
 
@@ -138,14 +134,15 @@ static bool parse_line(const char *line, uint32_t *ret_base, uint32_t *ret_count
 	if (strncmp(line, "root:", 5) != 0 && strncmp(line, "0:", 2) != 0) {
 		return false;
 	}
-	uint32_t base = 0;
-	uint32_t count = 0;
-	if (sscanf(strchr(line, ':'), ":%" SCNu32 ":%" SCNu32, &base, &count) != 2 || base == 0 ||
-		count > UINT32_MAX - base) {
+	const char *at = strchr(line, ':') + 1;
+	uint64_t base = 0;
+	uint64_t count = 0;
+	if (!parse_digits(&at, UINT32_MAX, &base) || base == 0 || *at++ != ':' ||
+		!parse_digits(&at, UINT32_MAX - base, &count)) {
 		return false;
 	}
-	*ret_base = base;
-	*ret_count = count;
+	*ret_base = (uint32_t)base;
+	*ret_count = (uint32_t)count;
 	return true;
 }
 

@@ -14,6 +14,7 @@
 
 #include "cua/cleanup.h"
 #include "cua/fdio.h"
+#include "cua/parse.h"
 
 #define STAT_START 19 /* fields after the state up to the start time */
 #define FILE_SIZE 4096
@@ -31,19 +32,18 @@ bool proc_read(pid_t pid, struct proc_id *ret) {
 	char text[FILE_SIZE];
 	/* The name in parentheses may hold anything, so the fields are counted from its end. */
 	char *p = pid > 0 && read_proc(pid, "stat", text) ? strrchr(text, ')') : NULL;
-	char state = 0;
-	int parent = 0;
-	if (!p || sscanf(p, ") %c %d", &state, &parent) != 2 || state == 'Z' || state == 'X') {
+	uint64_t parent = 0;
+	if (!p || strlen(p) < 4 || strchr("ZX", p[2]) || !parse_row(p + 3, 1, &parent)) {
 		return false;
 	}
 	for (int i = 0; p && i <= STAT_START; i++) {
 		p = strchr(p + 1, ' ');
 	}
 	uint64_t start = 0;
-	if (!p || sscanf(p, " %" SCNu64, &start) != 1) {
+	if (!p || !parse_row(p, 1, &start)) {
 		return false;
 	}
-	*ret = (struct proc_id){.pid = pid, .parent = parent, .start = start};
+	*ret = (struct proc_id){.pid = pid, .parent = (pid_t)parent, .start = start};
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cua/fdio.h"
+#include "cua/parse.h"
 #include "server/supervisor/reclaim.h"
 #include "server/supervisor/template.h"
 
@@ -88,9 +89,10 @@ static uint64_t memory_available(void) {
 		return UINT64_MAX;
 	}
 	text[n] = '\0';
-	const char *line = strstr(text, "MemAvailable:");
+	static const char key[] = "MemAvailable:";
+	const char *line = strstr(text, key);
 	uint64_t kib = 0;
-	return line && sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1 ? kib << 10 : UINT64_MAX;
+	return line && parse_row(line + strlen(key), 1, &kib) ? kib << 10 : UINT64_MAX;
 }
 
 /* Limits are caps and may add up to more than there is; what counts is what is free now, less what

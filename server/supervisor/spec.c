@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "cua/ident.h"
+#include "cua/parse.h"
 
 static int check_range(
 	const char *key, uint64_t value, uint64_t min, uint64_t max, struct cua_err *err) {
@@ -135,21 +136,14 @@ static int check_listener(const cua_Config *config, const cua_Listener *l, struc
 	return 0;
 }
 
-int spec_network(const char *text, uint32_t *ret_address, uint32_t *ret_bits, struct cua_err *err) {
-	char address[16];
-	unsigned bits = 0;
-	char end = 0;
-	struct in_addr in;
-	if (sscanf(text, "%15[0-9.]/%2u%c", address, &bits, &end) != 2 || bits > 32 ||
-		inet_pton(AF_INET, address, &in) != 1) {
+static int check_network(const char *text, struct cua_err *err) {
+	struct ipv4_network network;
+	if (!strchr(text, '/') || !parse_network(text, &network)) {
 		return cua_err_set(err, CUA_INVALID, "%s is not a network like 10.0.0.0/16", text);
 	}
-	uint32_t value = ntohl(in.s_addr);
-	if (bits < 32 && (value & (UINT32_MAX >> bits)) != 0) {
+	if ((network.address & ~ipv4_mask(&network)) != 0) {
 		return cua_err_set(err, CUA_INVALID, "%s has bits beyond its prefix", text);
 	}
-	*ret_address = value;
-	*ret_bits = bits;
 	return 0;
 }
 
@@ -161,10 +155,7 @@ static int check_lists(const cua_Config *config, struct cua_err *err) {
 		}
 	}
 	for (size_t i = 0; i < config->allow_count; i++) {
-		uint32_t address = 0;
-		uint32_t bits = 0;
-		int r = spec_network(config->allow[i], &address, &bits, err);
-		if (r < 0) {
+		if (check_network(config->allow[i], err) < 0) {
 			return cua_err_prefix(err, "allow");
 		}
 	}

@@ -15,7 +15,3 @@ int spec_config(const cua_Config *config, struct plan_host *host, struct cua_err
 
 /* True for 127.0.0.0/8 and ::1 in text form. */
 bool spec_is_loopback(const char *address);
-
-/* Parses "A.B.C.D/N" with no host bits set. 0 or -CUA_INVALID. */
-int spec_network(
-	const char *text, uint32_t *ret_address, uint32_t *ret_bits, struct cua_err *err) CUA_CHECK;

@@ -10,6 +10,7 @@
 
 #include "cua/fdio.h"
 #include "cua/ident.h"
+#include "cua/parse.h"
 
 #define STORE_HEAD "cuad-session 1"
 
@@ -75,17 +76,6 @@ size_t store_format(const struct plan_record *record, char *ret_text, size_t siz
 	return (size_t)used;
 }
 
-static int number_read(const char *text, uint64_t max, uint64_t *ret) {
-	char *end = NULL;
-	errno = 0;
-	unsigned long long value = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > max) {
-		return -CUA_INVALID;
-	}
-	*ret = value;
-	return 0;
-}
-
 static int field_read(const struct field *field, const char *text, struct plan_record *record) {
 	char *at = (char *)record + field->offset;
 	if (field->kind == FIELD_TEXT) {
@@ -97,9 +87,8 @@ static int field_read(const struct field *field, const char *text, struct plan_r
 		[FIELD_BOOL] = 1,
 		[FIELD_NETWORK] = _cua_Network_MAX};
 	uint64_t value = 0;
-	int r = number_read(text, max[field->kind], &value);
-	if (r < 0) {
-		return r;
+	if (!parse_number(text, 0, max[field->kind], &value)) {
+		return -CUA_INVALID;
 	}
 	if (field->kind == FIELD_U32) {
 		*(uint32_t *)at = (uint32_t)value;

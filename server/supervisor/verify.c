@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cua/parse.h"
 #include "server/supervisor/cgroup.h"
 
 #define PAGE_MAX 65536u /* the kernel rounds memory limits down to pages */
@@ -55,13 +56,10 @@ static int check_ids(const struct plan *plan, pid_t init, struct cua_err *err) {
 	static const char *const files[] = {"uid_map", "gid_map"};
 	for (size_t i = 0; i < CUA_COUNT(files); i++) {
 		char text[128];
-		uint32_t inside = 1;
-		uint32_t outside = 0;
-		uint32_t count = 0;
+		uint64_t map[3]; /* inside, outside, count */
 		if (!proc_field(init, files[i], "", text, sizeof(text)) ||
-			sscanf(text, "%" SCNu32 "%" SCNu32 "%" SCNu32, &inside, &outside, &count) !=
-				3 ||
-			inside != 0 || outside != plan->id_first || count != PLAN_IDS_PER_SESSION) {
+			!parse_row(text, CUA_COUNT(map), map) || map[0] != 0 ||
+			map[1] != plan->id_first || map[2] != PLAN_IDS_PER_SESSION) {
 			return cua_err_set(err, CUA_INTERNAL, "the session's ids are not shifted");
 		}
 	}

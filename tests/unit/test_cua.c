@@ -16,6 +16,7 @@
 #include "cua/fdio.h"
 #include "cua/ident.h"
 #include "cua/msg.h"
+#include "cua/parse.h"
 #include "tests/lib/suite.h"
 
 /* ---------------------------------------------------------------- errors */
@@ -327,6 +328,51 @@ START_TEST(msg_strings) {
 }
 END_TEST
 
+/* ---------------------------------------------------------------- numbers in text */
+
+START_TEST(parse_numbers_strictly) {
+	static const char *const wrong[] = {
+		"", "+1", "-1", " 1", "1 ", "1x", "0x1", "18446744073709551616", "101", "4"};
+	uint64_t n = 7;
+	for (size_t i = 0; i < CUA_COUNT(wrong); i++) {
+		ck_assert_msg(!parse_number(wrong[i], 5, 100, &n) && n == 7, "%s", wrong[i]);
+	}
+	ck_assert(parse_number("5", 5, 100, &n) && n == 5);
+	ck_assert(parse_number("0100", 5, 100, &n) && n == 100);
+	ck_assert(parse_number("18446744073709551615", 0, UINT64_MAX, &n) && n == UINT64_MAX);
+	ck_assert(!parse_number("1", 0, 0, &n));
+	uint64_t row[3];
+	ck_assert(parse_row("\t 0  100000 65536 more", 3, row));
+	ck_assert(row[0] == 0 && row[1] == 100000 && row[2] == 65536);
+	ck_assert(!parse_row("1 2", 3, row));
+	ck_assert(!parse_row("1 -2 3", 3, row));
+}
+END_TEST
+
+START_TEST(parse_pairs_and_networks) {
+	static const char *const no_pair[] = {
+		"", "1", "1x", "x1", "1x2x", "1 x2", "1x100000", "1X2"};
+	static const char *const no_network[] = {"", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0/8",
+		"10.0.0.0/+8", "10.0.0.0/8 ", "010.0.0.0.0/8", "1000.0.0.0/8",
+		"255.255.255.255255/8", "::1/8"};
+	uint32_t pair[2];
+	struct ipv4_network net;
+	for (size_t i = 0; i < CUA_COUNT(no_pair); i++) {
+		ck_assert_msg(!parse_pair(no_pair[i], pair), "%s", no_pair[i]);
+	}
+	for (size_t i = 0; i < CUA_COUNT(no_network); i++) {
+		ck_assert_msg(!parse_network(no_network[i], &net), "%s", no_network[i]);
+	}
+	ck_assert(parse_pair("1280x800", pair) && pair[0] == 1280 && pair[1] == 800);
+	ck_assert(parse_network("10.1.2.3", &net) && net.address == 0x0a010203 && net.bits == 32);
+	ck_assert_uint_eq(ipv4_mask(&net), UINT32_MAX);
+	ck_assert(parse_network("10.1.2.3/8", &net) && net.bits == 8);
+	ck_assert_uint_eq(ipv4_mask(&net), 0xff000000);
+	ck_assert(parse_network("0.0.0.0/0", &net));
+	ck_assert_uint_eq(ipv4_mask(&net), 0);
+}
+END_TEST
+
 /* ---------------------------------------------------------------- the action table */
 
 static void check_param(const struct cua_action *action, const struct cua_param *p) {
@@ -372,6 +418,6 @@ int main(void) {
 		msg_refuses_wrong_direction_and_descriptors, msg_refuses_every_truncation,
 		msg_closes_surplus_descriptors, msg_tells_nothing_and_gone,
 		chan_keeps_order_and_is_bounded, msg_error_round_trip, msg_strings,
-		action_rows_are_complete};
+		parse_numbers_strictly, parse_pairs_and_networks, action_rows_are_complete};
 	return suite_run("cua", tests, CUA_COUNT(tests));
 }
