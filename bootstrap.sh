@@ -13,14 +13,18 @@ readonly run_packages=(
 	python3-websocket tar util-linux
 )
 readonly build_packages=(
-	check clang-format cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
+	check cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
 	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpng-dev libseccomp-dev
 	libsqlite3-dev libssl-dev libuv1-dev libwebp-dev libwebsockets-dev libx11-dev libx11-xcb-dev
 	libxcb-shm0-dev libxcb1-dev libxdamage-dev libxext-dev libxfixes-dev libxrandr-dev libxtst-dev
 	libyaml-dev "lxc-dev|liblxc-dev" make nanopb ninja-build pkg-config x11proto-dev zlib1g-dev
 )
 readonly test_packages=(
-	bubblewrap clang curl git nftables openbox x11-utils xterm xvfb
+	bubblewrap clang clang-format clang-tidy curl git nftables openbox python3-pil universal-ctags
+	x11-utils xterm xvfb
+)
+readonly bench_packages=(
+	imagemagick lxc python3-websocket xdotool
 )
 
 readonly libexec=/usr/libexec/cuad
@@ -306,7 +310,7 @@ do_down() {
 }
 
 do_bench() {
-	install_packages "${run_packages[@]}" "${build_packages[@]}" "${test_packages[@]}"
+	install_packages "${run_packages[@]}" "${build_packages[@]}" "${bench_packages[@]}"
 	know_archive
 	build default build
 	step "prepare ids and the user cuad" "server/package/prepare.sh" server/package/prepare.sh
