@@ -97,7 +97,8 @@ bool cgroup_read_u64(const char *id, const struct cgroup_file *file, uint64_t *r
 		*ret = UINT64_MAX;
 		return true;
 	}
-	return parse_number(text, 0, UINT64_MAX, ret);
+	/* v2's cpu.max has the period behind the quota. */
+	return parse_row(text, 1, ret);
 }
 
 void cgroup_forbid_swap(const char *id) {

@@ -258,6 +258,7 @@ START_TEST(test_spoofing) {
 	char counted[256];
 	inside_is(&one,
 		"ip addr add 10.213.0.4/32 dev eth0 && ip addr add 198.51.100.7/32 dev eth0", true);
+	inside_is(&one, "ping -c1 -W2 -I 10.213.0.3 203.0.113.9", true); /* and ARP is done */
 	inside_is(&one, "ping -c1 -W1 -I 10.213.0.4 203.0.113.9", false);
 	inside_is(&one, "ping -c1 -W1 -I 198.51.100.7 203.0.113.9", false);
 	inside_is(&one, "ping -c1 -W2 -I 10.213.0.3 203.0.113.9", true);
