@@ -140,7 +140,9 @@ json_t *cua_action_schema(const struct cua_action *action) {
 #define BOOL "{\"type\":\"boolean\"}"
 #define OBJECT(members) "{\"type\":\"object\",\"properties\":{" members "}}"
 #define LIST(item) "{\"type\":\"array\",\"items\":" item "}"
-#define ENTRY "\"name\":" STR ",\"type\":" STR ",\"size\":" INT ",\"mode\":" STR ",\"mtime\":" STR
+#define ENTRY                                                                                      \
+	"\"uid\":" INT ",\"gid\":" INT ",\"name_b64\":" STR ",\"name\":" STR ",\"type\":" STR      \
+	",\"size\":" INT ",\"mode\":" STR ",\"mtime\":" STR
 #define PICTURE                                                                                    \
 	"\"mime\":" STR ",\"width\":" INT ",\"height\":" INT ",\"frame\":" INT ",\"data\":" STR    \
 	",\"bytes\":" INT ",\"unchanged\":" BOOL
@@ -149,7 +151,7 @@ static const char *const shapes[CUA_RESULT_MAX_] = {
 	[CUA_RESULT_EFFECT] = OBJECT(
 		"\"effect\":{\"enum\":[\"changed\",\"unchanged\",\"unknown\"]},"
 		"\"changed\":" LIST(
-			LIST(INT)) ",\"frame\":" INT ",\"settled\":" BOOL
+			LIST(INT)) ",\"frame\":" INT ",\"released\":" INT ",\"settled\":" BOOL
 				   ",\"elapsed_ms\":{\"type\":\"number\"},\"screenshot\":" OBJECT(
 					   PICTURE)),
 	[CUA_RESULT_PICTURE] = OBJECT(PICTURE),
@@ -164,15 +166,16 @@ static const char *const shapes[CUA_RESULT_MAX_] = {
 		OBJECT("\"exit_code\":{\"type\":[\"integer\",\"null\"]},"
 		       "\"signal\":{\"type\":[\"integer\",\"null\"]},\"stdout\":" STR
 		       ",\"stderr\":" STR ",\"stdout_b64\":" STR ",\"stderr_b64\":" STR
-		       ",\"stdout_bytes\":" INT ",\"stderr_bytes\":" INT ",\"truncated\":" BOOL
-		       ",\"timed_out\":" BOOL ",\"duration_ms\":{\"type\":\"number\"}"),
+		       ",\"stdout_bytes\":" INT ",\"stderr_bytes\":" INT ",\"stdout_cut_at\":" INT
+		       ",\"stderr_cut_at\":" INT ",\"truncated\":" BOOL ",\"timed_out\":" BOOL
+		       ",\"duration_ms\":{\"type\":\"number\"}"),
 	[CUA_RESULT_FILE_TEXT] =
 		OBJECT("\"size\":" INT ",\"eof\":" BOOL ",\"text\":" STR ",\"data_b64\":" STR),
 	[CUA_RESULT_FILE_SIZE] = OBJECT("\"size\":" INT),
 	[CUA_RESULT_FILE_LIST] = OBJECT("\"entries\":" LIST(OBJECT(ENTRY)) ",\"truncated\":" BOOL),
 	[CUA_RESULT_FILE_STAT] = OBJECT(ENTRY),
 	[CUA_RESULT_DONE] = OBJECT(""),
-	[CUA_RESULT_BATCH] = "{}",
+	[CUA_RESULT_BATCH] = "{\"type\":\"array\"}",
 };
 
 json_t *cua_result_schema(enum cua_result result) {

@@ -7,6 +7,7 @@
 #include "cua/action_json.h"
 #include "server/front/front.h"
 #include "server/front/routes.h"
+#include "server/front/spec.h"
 
 #define REF(kind, name) "#/components/" kind "/" name
 
@@ -35,58 +36,184 @@ static json_t *error_schema(void) {
 		"type", "string", "detail", "type", "object");
 }
 
+#define TIME "{\"type\":[\"string\",\"null\"],\"description\":\"ISO 8601, UTC\"}"
+#define STR "{\"type\":\"string\"}"
+#define INT "{\"type\":\"integer\"}"
+#define SIZES "\"memory\":" INT ",\"disk\":" INT ",\"pids\":" INT
+#define REFER(name) "{\"$ref\":\"#/components/schemas/" name "\"}"
+
+/* What is neither an action nor its result. */
+static const struct {
+	const char *name;
+	const char *schema;
+} others[] = {
+	{"session", "{\"type\":\"object\",\"properties\":{\"id\":" STR ",\"name\":" STR
+		    ",\"title\":" STR
+		    ",\"state\":{\"enum\":[\"starting\",\"running\",\"paused\",\"stopping\","
+		    "\"stopped\",\"failed\"]},\"reason\":" STR ",\"template\":" STR
+		    ",\"screen\":" REFER(
+			    "result_screen") ",\"created\":" TIME ",\"expires\":" TIME
+					     ",\"labels\":{\"type\":\"object\"},\"owner\":" STR
+					     ",\"limits\":{\"type\":\"object\",\"properties\":{"
+					     "\"cpus\":{\"type\":"
+					     "\"number\"}," SIZES
+					     "}},\"gpu\":{\"type\":\"array\"},\"network\":" STR
+					     ",\"address\":" STR ",\"usage\":{\"type\":\"object\","
+								 "\"properties\":{\"cpu_ms\":" INT
+					     "," SIZES "}},\"urls\":{\"type\":\"object\","
+						       "\"description\":\"api, view, rpc, "
+					     "pty\"},\"phases\":{\"type\":\"object\","
+					     "\"description\":\"What the start took, in "
+					     "milliseconds.\"}}}"},
+	{"sessions", "{\"type\":\"object\",\"properties\":{\"sessions\":{\"type\":\"array\","
+		     "\"items\":" REFER("session") "}}}"},
+	{"actions", "{\"oneOf\":[" REFER("action") ",{\"type\":\"array\",\"items\":" REFER(
+			    "action") "}]}"},
+	{"token_spec",
+		"{\"type\":\"object\",\"required\":[\"role\"],\"properties\":{\"role\":{\"enum\":["
+		"\"viewer\",\"agent\",\"operator\",\"admin\"]},\"session\":" STR ",\"label\":" STR
+		",\"ttl\":{\"type\":\"integer\",\"description\":\"seconds\"}},"
+		"\"additionalProperties\":false}"},
+	{"token", "{\"type\":\"object\",\"properties\":{\"token\":{\"type\":\"string\","
+		  "\"description\":\"only when it is made\"},\"id\":" STR ",\"role\":" STR
+		  ",\"session\":{\"type\":[\"string\",\"null\"]},\"label\":" STR
+		  ",\"created\":" TIME ",\"expires\":" TIME ",\"used\":" TIME "}}"},
+	{"tokens", "{\"type\":\"object\",\"properties\":{\"tokens\":{\"type\":\"array\","
+		   "\"items\":" REFER("token") "}}}"},
+	{"ticket_spec", "{\"type\":\"object\",\"properties\":{\"session\":" STR ",\"role\":" STR
+			"},\"additionalProperties\":false}"},
+	{"ticket", "{\"type\":\"object\",\"properties\":{\"ticket\":" STR ",\"expires_in\":" INT
+		   ",\"url\":" STR "}}"},
+};
+
+static void add_others(json_t *all) {
+	for (size_t i = 0; i < CUA_COUNT(others); i++) {
+		(void)json_object_set_new(
+			all, others[i].name, json_loads(others[i].schema, 0, NULL));
+	}
+	(void)json_object_set_new(all, "spec", spec_schema());
+	(void)json_object_set_new(all, "change", spec_change_schema());
+	(void)json_object_set_new(
+		all, "exec_spec", cua_action_schema(cua_action_get(CUA_ACTION_EXEC)));
+}
+
+static json_t *result_schema(enum cua_result result) {
+	json_t *schema = cua_result_schema(result);
+	(void)json_object_set_new(schema, "description", json_string(cua_result_help(result)));
+	return schema;
+}
+
+static json_t *reference(const char *kind, const char *name) {
+	return json_pack("{s:o}", "$ref", json_sprintf("#/components/%s/%s", kind, name));
+}
+
 static json_t *schemas(void) {
 	json_t *all = json_object();
 	json_t *any = json_array();
+	json_t *results = json_array();
 	char name[64];
 	for (unsigned i = 0; i < CUA_ACTION_MAX_; i++) {
 		const struct cua_action *action = cua_action_get(i);
 		(void)snprintf(name, sizeof(name), "action_%s", action->name);
 		(void)json_object_set_new(all, name, action_object(action));
-		(void)json_array_append_new(any,
-			json_pack("{s:o}", "$ref", json_sprintf("#/components/schemas/%s", name)));
+		(void)json_array_append_new(any, reference("schemas", name));
 	}
 	for (unsigned i = 0; i < CUA_RESULT_MAX_; i++) {
 		(void)snprintf(
 			name, sizeof(name), "result_%s", cua_result_name((enum cua_result)i));
-		(void)json_object_set_new(all, name, cua_result_schema((enum cua_result)i));
+		(void)json_object_set_new(all, name, result_schema((enum cua_result)i));
+		(void)json_array_append_new(results, reference("schemas", name));
 	}
 	(void)json_object_set_new(all, "action",
 		json_pack("{s:s, s:o, s:{s:s}}", "description", "One action with its parameters.",
 			"oneOf", any, "discriminator", "propertyName", "action"));
+	(void)json_object_set_new(all, "result",
+		json_pack("{s:s, s:o}", "description",
+			"Which one is told by x-result of the action; a list's is result_batch.",
+			"anyOf", results));
 	(void)json_object_set_new(all, "error", error_schema());
+	add_others(all);
 	return all;
 }
 
 /* ---------------------------------------------------------------- routes */
 
-static json_t *parameters(const char *pattern) {
+/* What the rows of routes do not say: schemas of body and answer, and names behind the '?'. */
+static const struct about {
+	const char *operation;
+	const char *body;
+	const char *answer;
+	const char *query;
+} abouts[] = {
+	{"POST_v1_sessions", "spec", "session", "wait"},
+	{"GET_v1_sessions", NULL, "sessions", "state label"},
+	{"GET_v1_sessions_id", NULL, "session", NULL},
+	{"PATCH_v1_sessions_id", "change", "session", NULL},
+	{"POST_v1_sessions_id_actions", "actions", "result", NULL},
+	{"POST_v1_sessions_id_exec", "exec_spec", "result_exec", NULL},
+	{"GET_v1_sessions_id_files_path", NULL, NULL, "list stat"},
+	{"PUT_v1_sessions_id_files_path", NULL, "result_file_size", "mode mkdirs"},
+	{"DELETE_v1_sessions_id_files_path", NULL, NULL, "recursive"},
+	{"POST_v1_tokens", "token_spec", "token", NULL},
+	{"GET_v1_tokens", NULL, "tokens", NULL},
+	{"POST_v1_tickets", "ticket_spec", "ticket", NULL},
+};
+
+static const struct about *about(const char *operation) {
+	static const struct about nothing = {0};
+	for (size_t i = 0; i < CUA_COUNT(abouts); i++) {
+		if (strcmp(abouts[i].operation, operation) == 0) {
+			return &abouts[i];
+		}
+	}
+	return &nothing;
+}
+
+static void add_parameter(json_t *list, json_t *name, const char *in, json_t *schema) {
+	(void)json_array_append_new(
+		list, json_pack("{s:o, s:s, s:b, s:o}", "name", name, "in", in, "required",
+			      strcmp(in, "path") == 0, "schema", schema));
+}
+
+static json_t *parameters(const struct route *route, const char *query) {
 	json_t *list = json_array();
-	for (const char *p = strchr(pattern, '{'); p; p = strchr(p + 1, '{')) {
-		json_t *name = json_stringn(p + 1, strcspn(p + 1, "}"));
-		(void)json_array_append_new(
-			list, json_pack("{s:o, s:s, s:b, s:{s:s}}", "name", name, "in", "path",
-				      "required", 1, "schema", "type", "string"));
+	for (const char *p = strchr(route->pattern, '{'); p; p = strchr(p + 1, '{')) {
+		add_parameter(list, json_stringn(p + 1, strcspn(p + 1, "}")), "path",
+			json_pack("{s:s}", "type", "string"));
+	}
+	for (const char *p = query; p && *p; p += strcspn(p, " "), p += *p == ' ') {
+		add_parameter(list, json_stringn(p, strcspn(p, " ")), "query",
+			json_pack("{s:s}", "type", "string"));
+	}
+	if (strcmp(route->pattern, "/v1/sessions/{id}/screenshot") == 0) {
+		json_t *schema = cua_action_schema(cua_action_get(CUA_ACTION_SCREENSHOT));
+		const char *name = NULL;
+		json_t *value = NULL;
+		json_object_foreach(json_object_get(schema, "properties"), name, value) {
+			add_parameter(list, json_string(name), "query", json_incref(value));
+		}
+		json_decref(schema);
 	}
 	return list;
 }
 
-static json_t *responses(const struct route *route) {
+static json_t *responses(const struct route *route, const char *answer) {
 	const char *success = route->ws ? "101" : "2XX";
-	const char *text = route->ws ? "The WebSocket is open." : "Done.";
-	return json_pack("{s:{s:s}, s:{s:s}}", success, "description", text, "default", "$ref",
-		REF("responses", "error"));
+	json_t *done =
+		json_pack("{s:s}", "description", route->ws ? "The WebSocket is open." : "Done.");
+	if (answer) {
+		(void)json_object_set_new(done, "content",
+			json_pack("{s:{s:o}}", "application/json", "schema",
+				reference("schemas", answer)));
+	}
+	return json_pack("{s:o, s:o}", success, done, "default", reference("responses", "error"));
 }
 
-static json_t *body_of(const struct route *route) {
+static json_t *body_of(const struct route *route, const char *body) {
 	if (route->stream) {
 		return json_pack("{s:{s:{}}}", "content", "application/octet-stream");
 	}
-	bool actions = strcmp(route->pattern, "/v1/sessions/{id}/actions") == 0;
-	const char *one = REF("schemas", "action");
-	json_t *schema = actions ? json_pack("{s:[{s:s}, {s:s, s:{s:s}}]}", "oneOf", "$ref", one,
-					   "type", "array", "items", "$ref", one)
-				 : json_pack("{s:s}", "type", "object");
+	json_t *schema = body ? reference("schemas", body) : json_pack("{s:s}", "type", "object");
 	return json_pack("{s:{s:{s:o}}}", "content", "application/json", "schema", schema);
 }
 
@@ -107,19 +234,18 @@ static void operation_id(const struct route *route, char ret[96]) {
 static json_t *operation(const struct route *route) {
 	char id[96];
 	operation_id(route, id);
+	const struct about *more = about(id);
 	json_t *op = json_pack("{s:s, s:s, s:o, s:s}", "operationId", id, "summary",
-		route->summary ? route->summary : "", "responses", responses(route), "x-role",
-		cua_role_name(route->role));
-	if (strchr(route->pattern, '{')) {
-		(void)json_object_set_new(op, "parameters", parameters(route->pattern));
-	}
+		route->summary ? route->summary : "", "responses", responses(route, more->answer),
+		"x-role", cua_role_name(route->role));
+	(void)json_object_set_new(op, "parameters", parameters(route, more->query));
 	if (route->role == CUA_ROLE_NONE) {
 		(void)json_object_set_new(op, "security", json_array());
 	}
 	bool body = route->method == HTTP_POST || route->method == HTTP_PUT ||
 		    route->method == HTTP_PATCH;
 	if (body) {
-		(void)json_object_set_new(op, "requestBody", body_of(route));
+		(void)json_object_set_new(op, "requestBody", body_of(route, more->body));
 	}
 	if (route->ws) {
 		(void)json_object_set_new(op, "x-websocket",

@@ -14,7 +14,15 @@
 struct key {
 	const char *name;
 	int (*read)(const json_t *value, struct spec *spec, struct cua_err *err);
+	const char *schema; /* JSON Schema, for documents */
 };
+
+#define TEXT(about) "{\"type\":\"string\",\"description\":\"" about "\"}"
+#define ONE_OF(words, about) "{\"enum\":[" words "],\"description\":\"" about "\"}"
+#define WITH_UNIT(about) "{\"type\":[\"string\",\"integer\"],\"description\":\"" about "\"}"
+#define MAP(about)                                                                                 \
+	"{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},"                     \
+	"\"description\":\"" about "\"}"
 
 void spec_done(struct spec *spec) {
 	json_decref(take_ptr(spec->labels));
@@ -307,10 +315,10 @@ static int read_pids(const json_t *value, struct spec *spec, struct cua_err *err
 }
 
 static const struct key limit_keys[] = {
-	{"cpus", read_cpus},
-	{"memory", read_memory},
-	{"pids", read_pids},
-	{"disk", read_disk},
+	{"cpus", read_cpus, "{\"type\":\"number\",\"description\":\"CPUs, also parts of one.\"}"},
+	{"memory", read_memory, WITH_UNIT("Bytes, or a size such as 4G.")},
+	{"pids", read_pids, "{\"type\":\"integer\",\"description\":\"Processes and threads.\"}"},
+	{"disk", read_disk, WITH_UNIT("Bytes, or a size such as 10G.")},
 };
 
 static int read_keys(const json_t *json, const char *prefix, const struct key *keys, size_t count,
@@ -380,30 +388,63 @@ static int read_network(const json_t *value, struct spec *spec, struct cua_err *
 	return cua_err_about(err, CUA_INVALID, "network", "network is \"none\" or \"open\"");
 }
 
+#define LIFE WITH_UNIT("Milliseconds, or a duration such as 8h: removed after so long.")
+#define IDLE                                                                                       \
+	WITH_UNIT("Milliseconds, or a duration such as 30m: removed after so long without an "     \
+		  "action, a command or a viewer.")
+
 static const struct key keys[] = {
-	{"name", read_name},
-	{"title", read_title},
-	{"template", read_template},
-	{"screen", read_screen},
-	{"screen_max", read_screen_max},
-	{"labels", read_labels},
-	{"command", read_command},
-	{"env", read_env},
-	{"limits", read_limits},
-	{"ttl", read_ttl},
-	{"idle", read_idle},
-	{"on_end", read_on_end},
-	{"gpu", read_gpu},
-	{"network", read_network},
-	{"mounts", read_mounts},
+	{"name", read_name, TEXT("a-z, 0-9 and -, at most 32; made up without it.")},
+	{"title", read_title, TEXT("Any text.")},
+	{"template", read_template, TEXT("What to start from; the server's default without it.")},
+	{"screen", read_screen, TEXT("WIDTHxHEIGHT or WIDTHxHEIGHT@DPI.")},
+	{"screen_max", read_screen_max, TEXT("WIDTHxHEIGHT that the X server can grow to.")},
+	{"labels", read_labels, MAP("Words to find the session by.")},
+	{"command", read_command,
+		"{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+		"\"description\":\"Started on the desktop as the agent.\"}"},
+	{"env", read_env, MAP("Variables for everything that runs as the agent.")},
+	{"limits", read_limits, ""}, /* limit_keys */
+	{"ttl", read_ttl, LIFE},
+	{"idle", read_idle, IDLE},
+	{"on_end", read_on_end, ONE_OF("\"remove\"", "At the end of its life.")},
+	{"gpu", read_gpu, ONE_OF("\"none\"", "GPUs for the session.")},
+	{"network", read_network,
+		ONE_OF("\"none\",\"open\"",
+			"open reaches the internet, not this host's networks.")},
+	{"mounts", read_mounts,
+		"{\"type\":\"array\",\"maxItems\":0,\"description\":\"Directories of the host.\"}"},
 };
 
 static const struct key change_keys[] = {
-	{"title", read_title},
-	{"labels", read_label_change},
-	{"ttl", read_ttl},
-	{"idle", read_idle},
+	{"title", read_title, TEXT("Any text.")},
+	{"labels", read_label_change,
+		"{\"type\":\"object\",\"additionalProperties\":{\"type\":[\"string\",\"null\"]},"
+		"\"description\":\"Labels to set; null takes one away.\"}"},
+	{"ttl", read_ttl, LIFE},
+	{"idle", read_idle, IDLE},
 };
+
+/* ---------------------------------------------------------------- as JSON Schema */
+
+static json_t *schema_of(const struct key *list, size_t count) {
+	json_t *properties = json_object();
+	for (size_t i = 0; i < count; i++) {
+		json_t *schema = list[i].schema[0] ? json_loads(list[i].schema, 0, NULL)
+						   : schema_of(limit_keys, CUA_COUNT(limit_keys));
+		(void)json_object_set_new(properties, list[i].name, schema);
+	}
+	return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+		"additionalProperties", 0);
+}
+
+json_t *spec_schema(void) {
+	return schema_of(keys, CUA_COUNT(keys));
+}
+
+json_t *spec_change_schema(void) {
+	return schema_of(change_keys, CUA_COUNT(change_keys));
+}
 
 /* ---------------------------------------------------------------- the whole */
 

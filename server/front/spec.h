@@ -40,6 +40,10 @@ int spec_read(const json_t *json, const struct spec_screens *defaults, struct sp
 /* Reads a change of a session: labels (null removes one), title, ttl, idle. */
 int spec_read_change(const json_t *json, struct spec *ret, struct cua_err *err) CUA_CHECK;
 
+/* Both as JSON Schema. */
+json_t *spec_schema(void);
+json_t *spec_change_schema(void);
+
 /* "4G", "512M" (powers of 1024) or a number of bytes. */
 int spec_size(const json_t *value, const char *key, uint64_t *ret, struct cua_err *err) CUA_CHECK;
 /* "8h", "30m", "90s", "1d", or a number of milliseconds; up to ten years. */

@@ -117,7 +117,15 @@ class Basics(unittest.TestCase):
             self.assertEqual(schemas["action_" + action]["properties"]["action"]["const"], action)
         self.assertIn("post", document["paths"]["/v1/sessions/{id}/actions"])
         names = {p["name"] for p in document["paths"]["/v1/sessions/{id}/files/{path}"]["get"]["parameters"]}
-        self.assertEqual(names, {"id", "path"})
+        self.assertEqual(names, {"id", "path", "list", "stat"})
+        for name, path, method in (("spec", "/v1/sessions", "post"), ("change", "/v1/sessions/{id}", "patch"),
+                                   ("actions", "/v1/sessions/{id}/actions", "post"),
+                                   ("token_spec", "/v1/tokens", "post"), ("ticket_spec", "/v1/tickets", "post")):
+            body = document["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"]
+            self.assertEqual(body, {"$ref": f"#/components/schemas/{name}"})
+        for action in (schema for name, schema in schemas.items() if name.startswith("action_")):
+            self.assertIn("result_" + action["x-result"], schemas)
+            self.assertTrue(all(p.get("description") for n, p in action["properties"].items() if n != "action"), action)
         ids = [op["operationId"] for path in document["paths"].values() for op in path.values()]
         self.assertEqual(len(ids), len(set(ids)))
         self.references_resolve(document, document)

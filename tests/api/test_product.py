@@ -61,6 +61,35 @@ class OneSession(Base):
         for key in ("rpc", "view"):
             self.assertIn(key, s["urls"])
 
+    def test_answers_are_as_described(self):
+        document = self.service.api("GET", "/openapi.json")
+        schemas = document["components"]["schemas"]
+
+        def check(name, value, schema):
+            if "$ref" in schema:
+                schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
+            if isinstance(value, list):
+                for item in value:
+                    check(name, item, schema["items"])
+            elif isinstance(value, dict) and schema.get("properties"):
+                self.assertEqual(set(value) - set(schema["properties"]), set(), name)
+                for key in value:
+                    check(f"{name}.{key}", value[key], schema["properties"][key])
+        check("session", self.service.api("GET", f"/v1/sessions/{self.id}"), schemas["session"])
+        check("sessions", self.service.api("GET", "/v1/sessions"), schemas["sessions"])
+        check("token", self.service.api("POST", "/v1/tokens", {"role": "viewer"}), schemas["token"])
+        check("tokens", self.service.api("GET", "/v1/tokens"), schemas["tokens"])
+        check("ticket", self.service.api("POST", "/v1/tickets", {"session": self.id}), schemas["ticket"])
+        self.rpc("launch", command="xterm")
+        for action, params in (("screenshot", {}), ("screen_size", {}), ("cursor_position", {}), ("windows", {}),
+                               ("move", {"x": 1, "y": 2, "settle": 50, "screenshot": True}), ("release_all", {}),
+                               ("exec", {"command": "printf '\\377'; seq 999", "max_output": 100}),
+                               ("file_write", {"path": "described", "text": "x"}), ("file_read", {"path": "described"}),
+                               ("file_list", {"path": "/etc"}), ("file_stat", {"path": "/etc"}),
+                               ("file_remove", {"path": "described"})):
+            result = schemas["result_" + schemas["action_" + action]["x-result"]]
+            check(action, self.rpc(action, **params), result)
+
     def test_found_by_name_and_prefix(self):
         for word in (self.id, "one", self.id[:6]):
             self.assertEqual(self.service.api("GET", f"/v1/sessions/{word}")["id"], self.id)

@@ -90,6 +90,11 @@ START_TEST(description) {
 	}
 	json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
 	ck_assert_ptr_nonnull(json_object_get(schemas, "action_click"));
+	const char *name = NULL;
+	json_t *schema = NULL;
+	json_object_foreach(schemas, name, schema) {
+		ck_assert_msg(json_object_size(schema) > 0, "%s is no JSON", name);
+	}
 	json_decref(document);
 }
 END_TEST
