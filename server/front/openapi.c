@@ -59,9 +59,9 @@ static const struct {
 					     "\"number\"}," SIZES
 					     "}},\"gpu\":{\"type\":\"array\"},\"network\":" STR
 					     ",\"address\":" STR ",\"usage\":{\"type\":\"object\","
-								 "\"properties\":{\"cpu_ms\":" INT
-					     "," SIZES "}},\"urls\":{\"type\":\"object\","
-						       "\"description\":\"api, view, rpc, "
+					     "\"properties\":{\"cpu_ms\":" INT "," SIZES
+					     "}},\"urls\":{\"type\":\"object\","
+					     "\"description\":\"api, view, rpc, "
 					     "pty\"},\"phases\":{\"type\":\"object\","
 					     "\"description\":\"What the start took, in "
 					     "milliseconds.\"}}}"},
