@@ -361,10 +361,11 @@ static int read_data(const struct reader *r, const json_t *value) {
 		return wrong_type(r, "a string in base64");
 	}
 	size_t len = json_string_length(value);
-	if ((double)(len / 4 * 3) > r->param->max + 2) {
+	size_t size = len / 4 * 3;
+	if ((double)size > r->param->max + 2) {
 		return too_long(r, (size_t)r->param->max);
 	}
-	uint8_t *data = malloc(len / 4 * 3 + 1);
+	uint8_t *data = malloc(size + 1);
 	if (!data) {
 		return no_memory(r);
 	}

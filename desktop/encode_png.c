@@ -170,7 +170,7 @@ int encode_png(struct view view, struct encoded *ret, struct cua_err *err) {
 		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a PNG");
 	}
 	png->band = malloc(BAND_ROWS * (1 + 3 * (size_t)view.width));
-	png->rgb = malloc(2 * 3 * (size_t)view.width);
+	png->rgb = malloc((size_t)view.width * 3 * 2);
 	if (!png->band || !png->rgb) {
 		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a PNG");
 	}

@@ -257,24 +257,24 @@ static bool is_typable(uint32_t c) {
 	return c >= 0x20 && c != 0x7f && c <= UNICODE_MAX && (c < 0xd800 || c > 0xdfff);
 }
 
+static bool is_hex(const char *text) {
+	size_t len = strlen(text);
+	return len >= 2 && len <= 8 && strspn(text, "0123456789abcdefABCDEF") == len;
+}
+
 /* "U+20AC", "u20ac" and X's hexadecimal "0x20ac" for a keysym. */
 static bool numeric_keysym(const char *name, uint32_t *ret) {
 	bool unicode = toupper((unsigned char)name[0]) == 'U';
-	const char *digits = unicode ? name + 1 + (name[1] == '+') : name + 2;
-	if (!unicode && (name[0] != '0' || tolower((unsigned char)name[1]) != 'x')) {
+	if (!unicode && strncasecmp(name, "0x", 2) != 0) {
 		return false;
 	}
-	size_t len = strlen(digits);
-	if (len < 2 || len > 8 || strspn(digits, "0123456789abcdefABCDEF") != len) {
+	const char *digits = unicode ? name + 1 + (name[1] == '+') : name + 2;
+	if (!is_hex(digits)) {
 		return false;
 	}
 	uint32_t value = (uint32_t)strtoul(digits, NULL, 16);
-	if (unicode) {
-		*ret = keymap_keysym_of_char(value);
-		return is_typable(value);
-	}
-	*ret = value;
-	return value > 0 && value < 0x20000000;
+	*ret = unicode ? keymap_keysym_of_char(value) : value;
+	return unicode ? is_typable(value) : value > 0 && value < 0x20000000;
 }
 
 static bool single_keysym(const char *name, uint32_t *ret) {

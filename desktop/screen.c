@@ -39,7 +39,8 @@ static int read_resources(struct target *t, struct cua_err *err) {
 	}
 	t->resources = XRRGetScreenResourcesCurrent(t->x->display, t->x->root);
 	if (!t->resources || t->resources->noutput < 1 || t->resources->ncrtc < 1) {
-		return cua_err_set(err, CUA_INTERNAL, "the X server has no output");
+		(void)cua_err_set(err, CUA_INTERNAL, "the X server has no output");
+		return -CUA_INTERNAL;
 	}
 	t->output = t->resources->outputs[0];
 	t->crtc = t->resources->crtcs[0];

@@ -55,10 +55,10 @@ static const char *const fixed_args[] = {
 	"--dpkgopt=path-exclude=/usr/share/locale/*",
 	"--dpkgopt=path-include=/usr/share/locale/locale.alias",
 	"--dpkgopt=path-exclude=/usr/share/info/*",
-	"--customize-hook=tar -C \"$CUAD_DIR/stage\" -c . | "
-	"tar -C \"$1\" --keep-directory-symlink --no-overwrite-dir -xp",
-	"--customize-hook=chroot \"$1\" /bin/sh -eux <\"$CUAD_DIR/script\" || "
-	"{ echo 'cuad-run: a run script of the recipe failed' >&2; exit 1; }",
+	("--customize-hook=tar -C \"$CUAD_DIR/stage\" -c . | "
+	 "tar -C \"$1\" --keep-directory-symlink --no-overwrite-dir -xp"),
+	("--customize-hook=chroot \"$1\" /bin/sh -eux <\"$CUAD_DIR/script\" || "
+	 "{ echo 'cuad-run: a run script of the recipe failed' >&2; exit 1; }"),
 };
 
 static int job_arg(struct job *job, const char *arg, struct cua_err *err) {

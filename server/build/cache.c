@@ -12,7 +12,7 @@
 
 #include "server/build/tree.h"
 
-#define UNUSED_SECS (30 * 24 * 3600)
+#define UNUSED_SECS (30L * 24 * 3600)
 
 static void close_dir(DIR **dir) {
 	if (*dir) {

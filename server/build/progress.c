@@ -3,8 +3,11 @@
  * Nothing depends on it but what people see: an unknown line is only logged. */
 #include "server/build/progress.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "cua/parse.h"
 
 #define PRINT_EVERY_MS 2000
 
@@ -100,10 +103,20 @@ static void note_step(struct progress *progress, const char *phase, unsigned *co
 	progress->done = *count;
 }
 
+/* apt's "0 upgraded, 12 newly installed, …". */
+static bool is_summary(const char *line, uint64_t *ret_new) {
+	static const char upgraded[] = " upgraded, ";
+	if (!parse_digits(&line, UINT_MAX, ret_new) || !begins(line, upgraded)) {
+		return false;
+	}
+	line += strlen(upgraded);
+	return parse_digits(&line, UINT_MAX, ret_new) && begins(line, " newly installed");
+}
+
 static void note_package(struct progress *progress, const char *line) {
-	unsigned count;
-	if (sscanf(line, "%*u upgraded, %u newly installed", &count) == 1) {
-		progress->total = count;
+	uint64_t count = 0;
+	if (is_summary(line, &count)) {
+		progress->total = (unsigned)count;
 		progress->done = progress->unpacked = progress->set_up = 0;
 	} else if (begins(line, "Get:") && strstr(line, " [")) {
 		progress->done += progress->done < progress->total;

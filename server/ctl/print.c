@@ -56,9 +56,9 @@ void print_age(const char *iso, char *ret, size_t size) {
 	long age = (long)(time(NULL) - timegm(&tm));
 	if (age < 120) {
 		(void)snprintf(ret, size, "%ld s", age < 0 ? 0 : age);
-	} else if (age < 2 * 3600) {
+	} else if (age < 2 * 3600L) {
 		(void)snprintf(ret, size, "%ld m", age / 60);
-	} else if (age < 48 * 3600) {
+	} else if (age < 48 * 3600L) {
 		(void)snprintf(ret, size, "%ld h", age / 3600);
 	} else {
 		(void)snprintf(ret, size, "%ld d", age / 86400);

@@ -163,7 +163,8 @@ static void on_stall(void *data) {
 		return;
 	}
 	conn->stall_mark = conn->sent_total;
-	conn->stall = loop_timer_add(conn->server->loop, CUA_STALL_SECS * 1000, on_stall, conn);
+	conn->stall =
+		loop_timer_add(conn->server->loop, CUA_STALL_SECS * UINT64_C(1000), on_stall, conn);
 }
 
 static void watch_stall(struct conn *conn) {
@@ -171,8 +172,8 @@ static void watch_stall(struct conn *conn) {
 		conn->stall = loop_timer_cancel(conn->stall);
 	} else if (!conn->stall) {
 		conn->stall_mark = conn->sent_total;
-		conn->stall =
-			loop_timer_add(conn->server->loop, CUA_STALL_SECS * 1000, on_stall, conn);
+		conn->stall = loop_timer_add(
+			conn->server->loop, CUA_STALL_SECS * UINT64_C(1000), on_stall, conn);
 	}
 }
 

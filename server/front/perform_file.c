@@ -143,24 +143,26 @@ static void on_bytes(void *data, struct cua_span bytes) {
 
 static const struct stream_ops transfer_ops = {.bytes = on_bytes};
 
-/* A transfer with a socket pair, whose other end is returned. */
-static int transfer_open(struct op *op, struct transfer **ret, struct cua_err *err) {
+/* A transfer with a socket pair, and the pair's other end. NULL on failure. */
+static struct transfer *transfer_open(struct op *op, int *ret_theirs, struct cua_err *err) {
 	_cleanup_(transfer_free_p) struct transfer *t = calloc(1, sizeof(*t));
 	if (!t) {
-		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a file");
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for a file");
+		return NULL;
 	}
 	t->op = op;
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		return cua_err_errno(err, errno, "cannot make a socket pair");
+		(void)cua_err_errno(err, errno, "cannot make a socket pair");
+		return NULL;
 	}
 	t->stream = stream_new(op->front->loop, pair[0], &transfer_ops, t, err);
 	if (!t->stream) {
 		(void)close(pair[1]);
-		return -(int)CUA_INTERNAL;
+		return NULL;
 	}
-	*ret = take_ptr(t);
-	return pair[1];
+	*ret_theirs = pair[1];
+	return take_ptr(t);
 }
 
 static void read_end(struct transfer *t, const cua_FileResult *told) {
@@ -214,10 +216,10 @@ int perform_file_read(struct op *op, struct session *session, struct cua_err *er
 	wanted->has_length = true;
 	wanted->length = args->has_length && args->length < CUA_FILE_READ_MAX ? args->length
 									      : CUA_FILE_READ_MAX;
-	_cleanup_(transfer_free_p) struct transfer *t = NULL;
-	_cleanup_fd_ int theirs = transfer_open(op, &t, err);
-	if (theirs < 0) {
-		return theirs;
+	_cleanup_fd_ int theirs = -1;
+	_cleanup_(transfer_free_p) struct transfer *t = transfer_open(op, &theirs, err);
+	if (!t) {
+		return -(int)err->code;
 	}
 	r = guest_file(session->guest, wanted, theirs, on_read_answer, t, err);
 	if (r == 0) {
@@ -256,19 +258,21 @@ static int send_content(struct session *session, struct transfer *t, uint32_t se
 
 int perform_file_write(struct op *op, struct session *session, struct cua_err *err) {
 	_cleanup_free_ cua_FileRequest *wanted = calloc(1, sizeof(*wanted));
+	if (!wanted) {
+		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a request");
+	}
 	struct cua_span content = {0};
-	int r = wanted ? content_of(op, &content, err)
-		       : cua_err_set(err, CUA_EXHAUSTED, "no memory for a request");
+	int r = content_of(op, &content, err);
 	if (r == 0) {
 		r = request_of(op, wanted, err);
 	}
 	if (r < 0) {
 		return r;
 	}
-	_cleanup_(transfer_free_p) struct transfer *t = NULL;
-	_cleanup_fd_ int theirs = transfer_open(op, &t, err);
-	if (theirs < 0) {
-		return theirs;
+	_cleanup_fd_ int theirs = -1;
+	_cleanup_(transfer_free_p) struct transfer *t = transfer_open(op, &theirs, err);
+	if (!t) {
+		return -(int)err->code;
 	}
 	r = guest_file(session->guest, wanted, theirs, on_write_answer, t, err);
 	if (r < 0) {

@@ -88,12 +88,8 @@ json_t *rpc_error(json_t *id, int code, const char *message, json_t *data) {
 }
 
 void *rpc_binary(const json_t *answer, struct cua_span bytes, size_t *ret_len) {
-	_cleanup_free_ char *head = json_dumps(answer, JSON_OUT);
-	if (!head) {
-		return NULL;
-	}
-	size_t head_len = strlen(head);
-	uint8_t *whole = malloc(4 + head_len + bytes.len);
+	size_t head_len = json_dumpb(answer, NULL, 0, JSON_OUT);
+	uint8_t *whole = head_len > 0 ? malloc(4 + head_len + bytes.len) : NULL;
 	if (!whole) {
 		return NULL;
 	}
@@ -101,7 +97,7 @@ void *rpc_binary(const json_t *answer, struct cua_span bytes, size_t *ret_len) {
 	whole[1] = (uint8_t)(head_len >> 16);
 	whole[2] = (uint8_t)(head_len >> 8);
 	whole[3] = (uint8_t)head_len;
-	memcpy(whole + 4, head, head_len);
+	(void)json_dumpb(answer, (char *)whole + 4, head_len, JSON_OUT);
 	if (bytes.len > 0) {
 		memcpy(whole + 4 + head_len, bytes.data, bytes.len);
 	}

@@ -163,7 +163,8 @@ static void on_ping(void *data) {
 	} else {
 		ws->heard = true;
 	}
-	ws->ping = loop_timer_add(ws->req->front->loop, CUA_WS_PING_SECS * 1000, on_ping, ws);
+	ws->ping = loop_timer_add(
+		ws->req->front->loop, CUA_WS_PING_SECS * UINT64_C(1000), on_ping, ws);
 }
 
 /* ---------------------------------------------------------------- receiving */
@@ -389,7 +390,7 @@ struct ws *ws_new(struct http_conn *hc, struct request *req) {
 		return NULL;
 	}
 	send_handshake(ws, protocol);
-	ws->ping = loop_timer_add(req->front->loop, CUA_WS_PING_SECS * 1000, on_ping, ws);
+	ws->ping = loop_timer_add(req->front->loop, CUA_WS_PING_SECS * UINT64_C(1000), on_ping, ws);
 	return ws;
 }
 

@@ -110,7 +110,7 @@ static int stream_out(
 
 int file_read_perform(const struct file_job *job, struct cua_err *err) {
 	const cua_FileRequest *request = job->request;
-	struct stat st;
+	struct stat st = {0};
 	int opened = open_regular(job->path, O_RDONLY, &st, err);
 	if (opened < 0) {
 		return opened;

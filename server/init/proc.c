@@ -209,7 +209,7 @@ int proc_kill_descendants(unsigned ms, void (*reap)(void *self), void *self) {
 		if (loop_now_us() >= until) {
 			return n;
 		}
-		(void)sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = 10 * 1000 * 1000});
+		(void)sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = 10000000});
 		reap(self);
 	}
 }

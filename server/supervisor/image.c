@@ -209,7 +209,7 @@ static int lock_in_time(int fd) {
 	struct sigaction wake = {.sa_handler = on_alarm};
 	struct sigaction old;
 	const struct itimerval on = {
-		.it_value = {.tv_usec = CUA_DISK_FREE_MS * 1000},
+		.it_value = {.tv_usec = CUA_DISK_FREE_MS * 1000L},
 		.it_interval = {.tv_usec = 10000},
 	};
 	const struct itimerval off = {0};

@@ -23,7 +23,7 @@
 int mount(const char *source, const char *target, const char *type, unsigned long flags,
 	const void *data);
 
-#define LIST_SIZE (PLAN_LAYERS_MAX * (CUA_NAME_SIZE + 1))
+#define LIST_SIZE ((size_t)PLAN_LAYERS_MAX * (CUA_NAME_SIZE + 1))
 #define OPTIONS_SIZE 4000 /* the kernel takes one page of them */
 
 static int missing(const struct plan *plan, const char *what, struct cua_err *err) {

@@ -203,7 +203,7 @@ static int split(struct lxcconf *conf) {
 	for (const char *p = conf->text; (p = strchr(p, '\n')); p++) {
 		lines++;
 	}
-	conf->items = calloc(lines, sizeof(*conf->items));
+	conf->items = calloc(lines + 1, sizeof(*conf->items));
 	if (!conf->items) {
 		return -ENOMEM;
 	}

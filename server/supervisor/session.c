@@ -533,13 +533,12 @@ static void start_usage(struct session *s) {
 
 void session_usage(struct supervisor *sup, const char *id, struct waiter who) {
 	struct session *s = roster_find(sup, id);
-	struct cua_err err = {0};
+	struct cua_err err;
 	if (!s) {
 		(void)cua_err_set(&err, CUA_NOT_FOUND, "there is no session %s", id);
+		frontend_usage(sup->frontend, who, NULL, &err);
 	} else if (s->asking.count == CUA_WAITERS_MAX) {
 		(void)cua_err_about(&err, CUA_EXHAUSTED, "usage", "too many ask for this");
-	}
-	if (err.code) {
 		frontend_usage(sup->frontend, who, NULL, &err);
 	} else if (s->state != cua_State_STATE_RUNNING) {
 		frontend_usage(sup->frontend, who, &(cua_Usage){0}, NULL);
