@@ -217,7 +217,8 @@ static void note_size(struct x11 *x, const XEvent *event) {
 }
 
 bool x11_pending(struct x11 *x) {
-	return !x->lost && XEventsQueued(x->display, QueuedAlready) > 0;
+	/* xcb keeps events that came with an answer until somebody makes Xlib look. */
+	return !x->lost && XEventsQueued(x->display, QueuedAfterReading) > 0;
 }
 
 bool x11_dispatch(struct x11 *x, x11_event_fn *fn, void *ctx) {

@@ -33,7 +33,8 @@ int x11_height(const struct x11 *x);
 int x11_sync(struct x11 *x, struct cua_err *err) CUA_CHECK;
 /* Sends what is buffered without waiting. */
 void x11_flush(struct x11 *x);
-/* True when events have been read that x11_dispatch() has not handed over yet. */
+/* True when events have come that x11_dispatch() has not handed over yet: the socket alone does not
+ * tell. */
 bool x11_pending(struct x11 *x);
 /* Hands over every event that has arrived, without waiting for more, and keeps the size up to date.
  * At most a few thousand per call, so that a flood of events does not keep the caller: true means

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 #include <X11/Xutil.h>
 
@@ -130,9 +131,35 @@ static bool is_minimized(Window w) {
 	return find(w) && find(w)->minimized;
 }
 
+static void ignore_event(void *ctx, XEvent *event) {
+	(void)ctx;
+	(void)event;
+}
+
 static bool is_maximized(Window w) {
 	return find(w) && find(w)->maximized;
 }
+
+/* An event that arrives together with an answer is in neither the socket nor Xlib's queue. */
+START_TEST(knows_of_events_that_came_with_an_answer) {
+	const int answer_and_event = 64;
+	int arrived = 0;
+	while (x11_pending(s.x)) {
+		(void)x11_dispatch(s.x, ignore_event, NULL);
+	}
+	xcb_get_input_focus_cookie_t cookie = xcb_get_input_focus(s.x->xcb);
+	(void)xcb_change_property(s.x->xcb, XCB_PROP_MODE_REPLACE, (xcb_window_t)s.x->root,
+		XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8, 1, "x");
+	(void)xcb_flush(s.x->xcb);
+	while (arrived < answer_and_event) {
+		struct pollfd socket = {.fd = x11_fd(s.x), .events = POLLIN};
+		ck_assert_int_eq(poll(&socket, 1, WAIT_MS), 1);
+		ck_assert_int_eq(ioctl(x11_fd(s.x), FIONREAD, &arrived), 0);
+	}
+	free(xcb_get_input_focus_reply(s.x->xcb, cookie, NULL));
+	ck_assert(x11_pending(s.x));
+}
+END_TEST
 
 START_TEST(lists_an_empty_screen) {
 	list();
@@ -288,6 +315,7 @@ int main(void) {
 	TCase *tcase = tcase_create("windows");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, knows_of_events_that_came_with_an_answer);
 	tcase_add_test(tcase, lists_an_empty_screen);
 	tcase_add_test(tcase, lists_without_a_manager);
 	tcase_add_test(tcase, lists_under_openbox);
