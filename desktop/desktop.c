@@ -104,9 +104,6 @@ static void on_down(void *ctx, const struct cua_err *why) {
 static void on_event(void *ctx, union _XEvent *event) {
 	struct desktop *d = ctx;
 	scene_event(d->scene, event);
-	if (d->ready) {
-		ready_event(d->ready, event);
-	}
 }
 
 static void on_fd(void *ctx, int fd) {

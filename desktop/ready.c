@@ -39,6 +39,15 @@ static void on_timer(void *ctx) {
 	(void)ctx;
 }
 
+static void on_event(void *ctx, XEvent *event) {
+	struct ready *ready = ctx;
+	const struct x11 *x = ready->scene->x;
+	if (event->type == PropertyNotify &&
+		event->xproperty.atom == x->atom._NET_SUPPORTING_WM_CHECK) {
+		ready->check_manager = true;
+	}
+}
+
 struct ready *ready_new(struct scene *scene, loop_fn *done, void *ctx, struct cua_err *err) {
 	_cleanup_free_ struct ready *ready = calloc(1, sizeof(*ready));
 	if (!ready) {
@@ -55,24 +64,19 @@ struct ready *ready_new(struct scene *scene, loop_fn *done, void *ctx, struct cu
 	ready->check_manager = true;
 	ready->start_us = loop_now_us();
 	scene->watched = true;
+	scene->on_event = on_event;
+	scene->on_event_ctx = ready;
 	return take_ptr(ready);
 }
 
 struct ready *ready_free(struct ready *ready) {
 	if (ready) {
 		ready->scene->watched = false;
+		ready->scene->on_event = NULL;
 		loop_timer_free(ready->timer);
 	}
 	free(ready);
 	return NULL;
-}
-
-void ready_event(struct ready *ready, const XEvent *event) {
-	const struct x11 *x = ready->scene->x;
-	if (event->type == PropertyNotify &&
-		event->xproperty.atom == x->atom._NET_SUPPORTING_WM_CHECK) {
-		ready->check_manager = true;
-	}
 }
 
 static uint64_t since_ms(uint64_t us) {

@@ -16,8 +16,6 @@ struct ready_phase {
 struct ready *ready_new(struct scene *scene, loop_fn *done, void *ctx, struct cua_err *err);
 /* NULL is fine. Returns NULL. */
 struct ready *ready_free(struct ready *ready);
-/* Takes an event of the connection. */
-void ready_event(struct ready *ready, const union _XEvent *event);
 /* Judges again; to be called each time that the loop is about to wait. */
 void ready_pump(struct ready *ready);
 /* How long each condition took after the one before it: window manager, painting, input. The number

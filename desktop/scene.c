@@ -73,6 +73,9 @@ void scene_detach(struct scene *scene) {
 }
 
 void scene_event(struct scene *scene, union _XEvent *event) {
+	if (scene->on_event) {
+		scene->on_event(scene->on_event_ctx, event);
+	}
 	if (scene->capture && !capture_event(scene->capture, event)) {
 		input_event(scene->input, event);
 	}

@@ -12,6 +12,8 @@ struct scene {
 	struct loop_timer *tick; /* runs while damage is being gathered */
 	uint64_t next_frame; /* first number for the next connection */
 	bool watched; /* somebody else than a settle_wait wants changes to be looked at */
+	x11_event_fn *on_event; /* is told of every event, whoever dispatches it; NULL: nobody */
+	void *on_event_ctx;
 	/* NULL while there is no X server */
 	struct x11 *x;
 	struct capture *capture;

@@ -115,6 +115,32 @@ START_TEST(test_manager_that_announces_itself_in_two_steps) {
 }
 END_TEST
 
+/* The worker looks at the screen again and again, and must not lose there what it waits for. */
+START_TEST(test_manager_that_comes_while_the_screen_changes) {
+	desk_start_xvfb(&d);
+	desk_start_worker(&d);
+	ck_assert(!desk_receive(&d, d.supervisor, CUA_DIR_WORKER_TO_SUPERVISOR, 500));
+	display = XOpenDisplay(":0");
+	ck_assert_ptr_nonnull(display);
+	Window root = DefaultRootWindow(display);
+	Window manager = XCreateSimpleWindow(display, root, -10, -10, 1, 1, 0, 0, 0);
+	GC gc = XCreateGC(display, root, 0, NULL);
+	for (unsigned i = 0; i < 300; i++) {
+		XSetForeground(display, gc, i * 0x010203);
+		XFillRectangle(display, root, gc, 10, 10, 50, 50);
+		XSync(display, False);
+	}
+	XFreeGC(display, gc);
+	/* It wakes with a look due and with the news unread. */
+	ck_assert_int_eq(kill(d.worker, SIGSTOP), 0);
+	name_manager(manager, manager);
+	name_manager(root, manager);
+	ck_assert(!desk_receive(&d, d.supervisor, CUA_DIR_WORKER_TO_SUPERVISOR, 100));
+	ck_assert_int_eq(kill(d.worker, SIGCONT), 0);
+	ck_assert(desk_wait_ready(&d, true, 4000));
+}
+END_TEST
+
 START_TEST(test_ready_without_a_manager) {
 	desk_start_xvfb(&d);
 	desk_start_worker(&d);
@@ -551,6 +577,7 @@ int main(void) {
 	tcase_add_test(bare, test_waits_for_x);
 	tcase_add_test(bare, test_not_ready_before_it_is_painted);
 	tcase_add_test(bare, test_manager_that_announces_itself_in_two_steps);
+	tcase_add_test(bare, test_manager_that_comes_while_the_screen_changes);
 	tcase_add_test(bare, test_ready_without_a_manager);
 	tcase_add_test(bare, test_nonsense_instead_of_x);
 	suite_add_tcase(suite, bare);
