@@ -25,7 +25,6 @@ struct spares {
 	uint8_t probe; /* keycode that serves to ask; 0: none */
 	bool waiting; /* for the program with the keyboard to re-read the map */
 	uint64_t strikes_before; /* the last change of ours */
-	uint64_t strikes_earlier; /* the one before that */
 	uint64_t foreign_ms; /* when somebody else's change was noticed */
 	uint64_t deadline_ms;
 };
@@ -70,6 +69,7 @@ void hold_rollback(struct input *in, uint32_t serial);
 struct spare_plan {
 	bool reserved[256]; /* keycodes that must stay as they are or will be */
 	bool fresh[256]; /* those that will get another keysym */
+	bool any; /* there are such */
 };
 
 /* Chooses the keycode that serves to ask, after the layout was read. */

@@ -3,6 +3,7 @@
 #include <X11/XKBlib.h>
 
 #include "desktop/input_priv.h"
+#include "desktop/mapwatch.h"
 
 /* A keysym that no key of the layout has. Without any spare keycode, the key that carries it on an
  * American keyboard is the next best. */
@@ -86,6 +87,9 @@ int input_reload(struct input *in, struct cua_err *err) {
 	in->stale = false;
 	if (layout_digest(&in->layout) != known) {
 		in->spares.foreign_ms = input_now();
+		if (in->watch) {
+			mapwatch_unlearn(in->watch);
+		}
 	}
 	spare_choose_probe(in);
 	return 0;

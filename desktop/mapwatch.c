@@ -14,7 +14,18 @@
 #include "desktop/input_priv.h"
 
 #define DEPTH_MAX 32
-#define QUIET_MS 8 /* a change makes some programs read the map many times in a row */
+/* Time without a request, after which no more are expected: the first time, and when there were
+ * fewer than usual. It outlasts any pause that a busy machine makes a program take. */
+#define LEARN_MS 300
+#define DOUBT_MS 1500
+
+/* Xlib itself reads the map by XKB as soon as it has received the notice, which may be before the
+ * program has come to keys that it received earlier; a program that asks by the core protocol does so
+ * when it comes to the notice. So the latter kind is worth more. */
+struct reads {
+	unsigned core;
+	unsigned xkb;
+};
 
 struct mapwatch {
 	struct x11 *x;
@@ -27,8 +38,9 @@ struct mapwatch {
 	XID given_up; /* client that does not read the map */
 	unsigned changes; /* of the map by us */
 	unsigned changes_seen; /* that the stream has told */
-	unsigned read_after; /* number of the change behind which the reader last read the map */
-	uint64_t read_ms; /* when it did, the last time */
+	struct reads reads; /* requests of the reader since then */
+	uint64_t read_ms; /* time of the last one */
+	struct reads expected; /* that one change makes it send; none: not known yet */
 };
 
 static void on_io_exit(Display *display, void *ctx) {
@@ -36,17 +48,36 @@ static void on_io_exit(Display *display, void *ctx) {
 	((struct mapwatch *)ctx)->lost = true;
 }
 
+static unsigned larger(unsigned a, unsigned b) {
+	return a > b ? a : b;
+}
+
+static bool is_known(const struct reads *r) {
+	return r->core + r->xkb > 0;
+}
+
+/* Requests that were late are waited for the next time. */
+static void on_change(struct mapwatch *w) {
+	if (is_known(&w->expected)) {
+		w->expected.core = larger(w->expected.core, w->reads.core);
+		w->expected.xkb = larger(w->expected.xkb, w->reads.xkb);
+	}
+	w->reads = (struct reads){0};
+	w->changes_seen++;
+}
+
 static void on_record(XPointer closure, XRecordInterceptData *data) {
 	struct mapwatch *w = (struct mapwatch *)(void *)closure;
 	XID client = data->id_base & w->client_mask;
 	bool request = data->category == XRecordFromClient && data->data && data->data_len > 0;
 	bool xkb = request && data->data[0] == w->x->xkb_opcode;
-	bool reads = request && (data->data[0] == X_GetKeyboardMapping ||
-					(xkb && data->data[1] == X_kbGetMap));
-	if (client == w->own) {
-		w->changes_seen += xkb && data->data[1] == X_kbSetMap;
-	} else if (client == w->reader && reads) {
-		w->read_after = w->changes_seen;
+	bool core_read = request && data->data[0] == X_GetKeyboardMapping;
+	bool xkb_read = xkb && data->data[1] == X_kbGetMap;
+	if (client == w->own && xkb && data->data[1] == X_kbSetMap) {
+		on_change(w);
+	} else if (client == w->reader && client != w->own && (core_read || xkb_read)) {
+		w->reads.core += core_read;
+		w->reads.xkb += xkb_read;
 		w->read_ms = input_now();
 	}
 	XRecordFreeData(data);
@@ -138,7 +169,11 @@ static XID find_reader(const struct mapwatch *w) {
 }
 
 void mapwatch_changed(struct mapwatch *w) {
-	w->reader = find_reader(w);
+	XID reader = find_reader(w);
+	if (reader != w->reader) {
+		mapwatch_unlearn(w);
+	}
+	w->reader = reader;
 	w->changes++;
 }
 
@@ -146,8 +181,27 @@ bool mapwatch_seen(struct mapwatch *w, unsigned slack_ms) {
 	if (!w->lost) {
 		XRecordProcessReplies(w->data);
 	}
-	return !w->lost && w->read_after == w->changes && w->changes > 0 &&
-	       input_now() >= w->read_ms + QUIET_MS + slack_ms;
+	if (w->lost || w->changes_seen != w->changes || !is_known(&w->reads)) {
+		return false;
+	}
+	const struct reads *e = &w->expected;
+	/* The whole series: what is left of it would be taken for part of the next. */
+	if (e->core ? w->reads.core >= e->core : e->xkb && w->reads.xkb >= e->xkb) {
+		return true;
+	}
+	if (input_now() < w->read_ms + (is_known(e) ? DOUBT_MS : LEARN_MS) + slack_ms) {
+		return false;
+	}
+	w->expected = w->reads;
+	return true;
+}
+
+bool mapwatch_reading(const struct mapwatch *w) {
+	return !w->lost && is_known(&w->reads);
+}
+
+void mapwatch_unlearn(struct mapwatch *w) {
+	w->expected = (struct reads){0};
 }
 
 bool mapwatch_useful(const struct mapwatch *w) {

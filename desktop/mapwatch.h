@@ -20,10 +20,17 @@ struct mapwatch *mapwatch_free(struct mapwatch *w);
 /* To be called after each request of ours that changes the map: the program that has the keyboard
  * now is expected to re-read it. One round trip or a few. */
 void mapwatch_changed(struct mapwatch *w);
-/* True once that program has re-read the map since the last mapwatch_changed() and seems to be done
- * with that; slack_ms is how much a busy machine may delay it. Waits for nothing. Somebody else's
- * change shortly before can make this true too early. */
+/* True once that program has re-read the map since the last mapwatch_changed(). Waits for nothing.
+ *
+ * One change makes some programs send a whole series of requests, always of the same length, which
+ * the first change for a program teaches: that takes a while without any, and slack_ms more for a
+ * busy machine. From then on the length tells at once, and requests that are late by one change do
+ * not deceive. */
 bool mapwatch_seen(struct mapwatch *w, unsigned slack_ms);
+/* True if it has begun to. */
+bool mapwatch_reading(const struct mapwatch *w);
+/* Somebody else changed the map: what follows will not be of the usual length. */
+void mapwatch_unlearn(struct mapwatch *w);
 /* True if a program gets the keys at all, and it is not the one that mapwatch_give_up() was for. */
 bool mapwatch_useful(const struct mapwatch *w);
 /* The program of the last mapwatch_changed() does not seem to read the map. */

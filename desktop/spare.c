@@ -3,9 +3,10 @@
 #include "desktop/mapwatch.h"
 
 #define REST_MS 20 /* between the last use of a keycode and its next meaning */
-#define REST_BLIND_MS 150 /* the same where nothing tells that its user is done */
+#define REST_BLIND_MS 400 /* the same where nothing tells that its user is done */
 #define FOREIGN_REST_MS 100
-#define ANSWER_MS 400 /* for a program to re-read the map */
+#define ANSWER_MS 3000 /* for a program to begin to re-read the map */
+#define ANSWER_MAX_MS 10000 /* and to be done with it */
 #define POLL_MS 2
 #define VOID_SYMBOL 0xffffffu
 
@@ -49,7 +50,6 @@ static void lend(struct input *in, const struct layout_loan *loan, size_t count)
 	mapwatch_changed(in->watch);
 	if (mapwatch_useful(in->watch)) {
 		s->waiting = true;
-		s->strikes_earlier = s->strikes_before;
 		s->strikes_before = s->strikes;
 		s->deadline_ms = input_now() + ANSWER_MS + in->lag_ms;
 	}
@@ -63,9 +63,10 @@ static void look(struct input *in) {
 	}
 	if (mapwatch_seen(in->watch, in->lag_ms)) {
 		s->waiting = false;
-		/* On a busy machine a late reading of the change before may be what was seen. */
-		s->resolved = in->lag_ms > 0 ? s->strikes_earlier : s->strikes_before;
-	} else if (input_now() >= s->deadline_ms) {
+		s->resolved = s->strikes_before;
+	} else if (input_now() >= s->deadline_ms &&
+		   (!mapwatch_reading(in->watch) ||
+			   input_now() >= s->deadline_ms + ANSWER_MAX_MS)) {
 		s->waiting = false;
 		mapwatch_give_up(in->watch);
 	}
@@ -83,7 +84,7 @@ static void probe(struct input *in) {
 }
 
 /* Milliseconds until this keycode may be given another keysym; 0: now. */
-static unsigned wait_for(struct input *in, uint8_t k) {
+static unsigned wait_for(struct input *in, const struct spare_plan *plan, uint8_t k) {
 	struct spares *s = &in->spares;
 	uint64_t now = input_now();
 	bool known = s->used[k] <= s->resolved;
@@ -92,7 +93,10 @@ static unsigned wait_for(struct input *in, uint8_t k) {
 				 ? 0
 				 : s->used_ms[k] + in->lag_ms + (blind ? REST_BLIND_MS : REST_MS);
 	if (!known && !blind) {
-		probe(in);
+		/* One change at a time: what is planned goes first. */
+		if (!plan->any) {
+			probe(in);
+		}
 		return POLL_MS;
 	}
 	return now < ready ? (unsigned)(ready - now) : 0;
@@ -119,12 +123,13 @@ uint8_t spare_plan_get(
 		return 0;
 	}
 	unsigned calm = wait_for_calm(in);
-	*ret_wait_ms = in->spares.waiting ? POLL_MS : calm ? calm : wait_for(in, k);
+	*ret_wait_ms = in->spares.waiting ? POLL_MS : calm ? calm : wait_for(in, plan, k);
 	if (*ret_wait_ms) {
 		return 0;
 	}
 	plan->reserved[k] = true;
 	plan->fresh[k] = true;
+	plan->any = true;
 	in->layout.borrowed[k] = keysym;
 	return k;
 }
@@ -132,6 +137,7 @@ uint8_t spare_plan_get(
 void spare_plan_apply(struct input *in, struct spare_plan *plan) {
 	struct layout_loan loan[256];
 	size_t count = 0;
+	plan->any = false;
 	for (unsigned k = 8; k < 256; k++) {
 		if (plan->fresh[k]) {
 			loan[count++] = (struct layout_loan){(uint8_t)k, in->layout.borrowed[k]};
