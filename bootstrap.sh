@@ -24,7 +24,7 @@ readonly test_packages=(
 	x11-utils xterm xvfb
 )
 readonly bench_packages=(
-	imagemagick lxc python3-websocket xdotool
+	imagemagick lxc xdotool
 )
 
 readonly libexec=/usr/libexec/cuad
