@@ -19,6 +19,20 @@ static const char *remedy(const struct ctl *ctl, const struct cua_err *err) {
 					 "cuad? See: "
 					 "cuactl doctor";
 	}
+	static const struct {
+		const char *begins;
+		const char *remedy;
+	} known[] = {
+		{"there is no session", "see: cuactl list"},
+		{"there is no template",
+			"see: cuactl template list; from a recipe: cuactl template build NAME"},
+		{"there is no action", "see: cuactl help do"},
+	};
+	for (size_t i = 0; i < CUA_COUNT(known); i++) {
+		if (strncmp(err->message, known[i].begins, strlen(known[i].begins)) == 0) {
+			return known[i].remedy;
+		}
+	}
 	if (err->code == CUA_UNAUTHORIZED) {
 		return "give a token: CUAD_TOKEN=…; one is made by: cuactl token create --role "
 		       "operator";

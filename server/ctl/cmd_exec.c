@@ -202,6 +202,18 @@ static void on_closed(void *data, const struct cua_err *err) {
 
 /* ---------------------------------------------------------------- commands */
 
+/* The first --env that is not KEY=VALUE, or NULL. */
+static const char *wrong_env(const struct args *args) {
+	for (size_t i = 0; i < args->option_count; i++) {
+		const char *equals = strchr(args->options[i].value, '=');
+		if (strcmp(args->options[i].name, "env") == 0 &&
+			(!equals || equals == args->options[i].value)) {
+			return args->options[i].value;
+		}
+	}
+	return NULL;
+}
+
 static void add_env(json_t *start, const struct args *args) {
 	json_t *env = json_object();
 	for (size_t i = 0; i < args->option_count; i++) {
@@ -281,6 +293,10 @@ int cmd_exec(struct ctl *ctl, const struct args *args) {
 	}
 	if (args_number(args, "timeout", 0, CUA_EXEC_TIMEOUT_MAX_MS / 1000, &timeout, &err) < 0) {
 		return ctl_usage(ctl, "%s", err.message);
+	}
+	const char *wrong = wrong_env(args);
+	if (wrong) {
+		return ctl_usage(ctl, "--env \"%s\" is not KEY=VALUE", wrong);
 	}
 	bool tty = args_has(args, "tty");
 	if (tty && !isatty(STDIN_FILENO)) {

@@ -517,7 +517,8 @@ class Ctl(Base):
         for args, status in ((("exec", "c-1", "--timeout", "1", "--", "sleep", "50"), 124),
                              (("exec", "c-1", "--", "/no/such"), 127), (("exec", "c-1", "--", "/etc/passwd"), 126),
                              (("exec", "c-1", "--", "sh", "-c", "kill -9 $$"), 137), (("exec", "nobody", "--", "true"), 125),
-                             (("show", "nobody"), 3), (("frob",), 2), (("launch", "--frob"), 2), (("rm", "nobody"), 3),
+                             (("show", "nobody"), 3), (("frob",), 2), (("launch", "--frob"), 2),
+                             (("exec", "c-1", "--env", "X", "--", "true"), 2), (("rm", "nobody"), 3),
                              (("launch", "-t", "none-such"), 3)):
             run = ctl(*args, check=False)
             self.assertEqual(run.returncode, status, (args, run.stderr))
