@@ -34,14 +34,19 @@ struct transfer {
 };
 
 /* "~/x" is below the agent's home, where relative paths start; everything else is absolute. */
-static void path_of(const struct request *req, char ret[CUA_PATH_SIZE]) {
+static int path_of(const struct request *req, char ret[CUA_PATH_SIZE], struct cua_err *err) {
 	const char *rest = request_param(req, "path");
 	rest = rest ? rest : "";
+	int len = 0;
 	if (rest[0] == '~' && (rest[1] == '/' || rest[1] == '\0')) {
-		(void)snprintf(ret, CUA_PATH_SIZE, "%s", rest[1] && rest[2] ? rest + 2 : ".");
+		len = snprintf(ret, CUA_PATH_SIZE, "%s", rest[1] && rest[2] ? rest + 2 : ".");
 	} else {
-		(void)snprintf(ret, CUA_PATH_SIZE, "/%s", rest);
+		len = snprintf(ret, CUA_PATH_SIZE, "/%s", rest);
 	}
+	/* A part of the path would be another file. */
+	return len < CUA_PATH_SIZE ? 0
+				   : cua_err_about(err, CUA_INVALID, "path",
+					     "a path has at most %d bytes", CUA_PATH_SIZE - 1);
 }
 
 /* Notes the end of it, and forgets it. */
@@ -193,14 +198,17 @@ static bool on_download(void *data, struct cua_msg *msg, const struct cua_err *e
 
 static void download(struct request *req) {
 	int theirs = -1;
+	struct cua_err err;
+	cua_FileRequest wanted = {.op = cua_FileOp_FILE_READ};
+	if (path_of(req, wanted.path, &err) < 0) {
+		request_reply_error(req, &err);
+		return;
+	}
 	struct transfer *t = transfer_new(req, CUA_ACTION_FILE_READ, &download_ops, &theirs);
 	if (!t) {
 		return;
 	}
-	cua_FileRequest wanted = {.op = cua_FileOp_FILE_READ};
-	path_of(req, wanted.path);
 	stream_pause(t->stream, true);
-	struct cua_err err;
 	int r = guest_file(t->guest, &wanted, theirs, on_download, t, &err);
 	(void)close(theirs);
 	if (r < 0) {
@@ -267,7 +275,9 @@ static int upload_request(const struct request *req, cua_FileRequest *ret, struc
 	const char *mode = request_query(req, "mode");
 	ret->op = cua_FileOp_FILE_WRITE;
 	ret->has_mkdirs = ret->mkdirs = is_set(req, "mkdirs");
-	path_of(req, ret->path);
+	if (path_of(req, ret->path, err) < 0) {
+		return -(int)err->code;
+	}
 	if (mode) {
 		char *end = NULL;
 		unsigned long bits = strtoul(mode, &end, 8);
@@ -308,10 +318,13 @@ static void put_file(struct request *req) {
 
 static void small_action(struct request *req, const char *action) {
 	char path[CUA_PATH_SIZE];
-	path_of(req, path);
+	struct cua_err err;
+	if (path_of(req, path, &err) < 0) {
+		request_reply_error(req, &err);
+		return;
+	}
 	json_t *params = json_pack("{s:s}", "path", path);
 	if (!params) {
-		struct cua_err err;
 		(void)cua_err_about(&err, CUA_BAD_REQUEST, "path", "the path is not UTF-8");
 		request_reply_error(req, &err);
 		return;
