@@ -362,9 +362,8 @@ static struct guest_exec tty_start(const char *const *argv) {
 
 START_TEST(tty_shell) {
 	struct guest_exec exec = tty_start(ARGV("bash", "--norc", "-i"));
-	tty_type(exec.in, "PS1=; tty; stty size; id -un; echo $TERM\n");
-	tty_expect(exec.in, "/dev/pts/");
-	tty_expect(exec.in, "24 80\r\nagent\r\nxterm-256color\r\n");
+	tty_type(exec.in, "PS1=; stty size; id -un; echo $TERM; tty\n");
+	tty_expect(exec.in, "24 80\r\nagent\r\nxterm-256color\r\n/dev/pts/");
 	cua_ExecResize size = {.serial = exec.serial, .columns = 132, .rows = 43};
 	guest_send(&guest, &(struct cua_out){.type = CUA_MSG_EXEC_RESIZE, .body = &size});
 	/* The order and the keys take two roads: a command's round trip orders them. */
