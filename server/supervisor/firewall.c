@@ -50,6 +50,15 @@ static void put_session(FILE *out, const char *verb, const struct plan *plan) {
 		plan->interface);
 }
 
+/* What the rules have counted for the interface. */
+static void put_counted(FILE *out, const char *verb, const struct plan *plan) {
+	static const char *const sets[] = {"flows", "questions", "talks"};
+	for (size_t i = 0; i < CUA_COUNT(sets); i++) {
+		(void)fprintf(out, "%s element inet " TABLE " %s { \"%s\" }\n", verb, sets[i],
+			plan->interface);
+	}
+}
+
 static int put_allowed(FILE *out, const char (*allow)[20], size_t count, struct cua_err *err) {
 	for (size_t i = 0; i < count; i++) {
 		struct ipv4_network net;
@@ -136,27 +145,35 @@ int firewall_apply(const struct plan_host *host, const struct plan *sessions, si
 	return r < 0 ? r : prepare_host(host, err);
 }
 
-static int change_session(
-	const char *const verbs[], const struct plan *plan, const char *what, struct cua_err *err) {
+static int remove_elements(const struct plan *plan, struct cua_err *err) {
+	/* Adding first makes it no error that an element is not there. */
+	static const char *const verbs[] = {"add", "delete"};
 	char text[1024];
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	if (!out) {
-		return cua_err_errno(err, errno, "cannot %s", what);
+		return cua_err_errno(err, errno, "cannot remove the session from the firewall");
 	}
-	for (size_t i = 0; verbs[i]; i++) {
+	for (size_t i = 0; i < CUA_COUNT(verbs); i++) {
 		put_session(out, verbs[i], plan);
+		put_counted(out, verbs[i], plan);
 	}
 	(void)fclose(out);
-	return run_text(text, what, err);
+	return run_text(text, "remove the session from the firewall", err);
 }
 
 int firewall_add(const struct plan_host *host, const struct plan *plan, struct cua_err *err) {
-	static const char *const verbs[] = {"add", NULL};
+	char text[512];
 	(void)host;
 	if (!plan->address[0]) {
 		return 0;
 	}
-	return change_session(verbs, plan, "add the session to the firewall", err);
+	FILE *out = fmemopen(text, sizeof(text), "w");
+	if (!out) {
+		return cua_err_errno(err, errno, "cannot add the session to the firewall");
+	}
+	put_session(out, "add", plan);
+	(void)fclose(out);
+	return run_text(text, "add the session to the firewall", err);
 }
 
 static int set_interface(const struct plan *plan, const char *family, const char *key,
@@ -189,13 +206,11 @@ bool firewall_intact(void) {
 }
 
 int firewall_remove(const struct plan_host *host, const struct plan *plan, struct cua_err *err) {
-	/* Adding first makes it no error that an element is not there. */
-	static const char *const verbs[] = {"add", "delete", NULL};
 	(void)host;
 	if (!plan->address[0]) {
 		return 0;
 	}
-	int r = change_session(verbs, plan, "remove the session from the firewall", err);
+	int r = remove_elements(plan, err);
 	if (r < 0 && firewall_intact()) {
 		return r;
 	}

@@ -90,7 +90,7 @@ static void make_args(struct resolver *resolver, const cua_Config *config) {
 		"--bogus-priv",
 		"--filter-AAAA",
 		"--cache-size=2000",
-		"--dns-forward-max=1000",
+		"--dns-forward-max=10000",
 		"--log-facility=-",
 		"--quiet-dhcp",
 	};

@@ -65,7 +65,11 @@ class Service:
         self.log = open(self.dir / "log", "ab")
         self.process = None
         self.env = dict(os.environ, CUAD_SOCKET=self.socket, CANARY="canary-of-the-environment")
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def options(self):
         return ["--libexec", str(STAGE / "libexec/cuad"), "--data", str(STAGE / "share/cuad"),
