@@ -233,7 +233,9 @@ START_TEST(turns_keysyms_and_characters_into_each_other) {
 	for (uint32_t c = 1; c <= 0x10ffff; c++) {
 		uint32_t keysym = keymap_keysym_of_char(c);
 		bool writes = c >= 0x20 && c != 0x7f && (c < 0xd800 || c > 0xdfff);
-		ck_assert_uint_eq(keymap_char(keysym), writes ? c : 0);
+		if (keymap_char(keysym) != (writes ? c : 0)) { /* each ck_assert costs a write */
+			ck_abort_msg("U+%04X comes back as U+%04X", c, keymap_char(keysym));
+		}
 	}
 	ck_assert_uint_eq(keymap_keysym_of_char(0x110000), 0);
 }
