@@ -16,6 +16,7 @@
 #include "server/build/stage.h"
 #include "server/build/store.h"
 #include "server/build/tree.h"
+#include "tests/lib/suite.h"
 
 static char dir[] = "/tmp/cuad-test-build-XXXXXX";
 static char text[8192];
@@ -373,27 +374,15 @@ START_TEST(manifest_tells) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("build");
-	TCase *tcase = tcase_create("build");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, recipe_extends);
-	tcase_add_test(tcase, recipe_refuses);
-	tcase_add_test(tcase, keyrings);
-	tcase_add_test(tcase, host_sources);
-	tcase_add_test(tcase, progress_reads);
-	tcase_add_test(tcase, proc_lines);
-	tcase_add_test(tcase, store_replaces);
-	tcase_add_test(tcase, store_sweeps);
-	tcase_add_test(tcase, store_excludes);
-	tcase_add_test(tcase, cache_keeps);
-	tcase_add_test(tcase, tree_stays_inside);
-	tcase_add_test(tcase, shipped_recipes);
-	tcase_add_test(tcase, packages_known);
-	tcase_add_test(tcase, manifest_tells);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const tests[] = {recipe_extends, recipe_refuses, keyrings, host_sources,
+		progress_reads, proc_lines, store_replaces, store_sweeps, store_excludes,
+		cache_keeps, tree_stays_inside, shipped_recipes, packages_known, manifest_tells};
+	const struct suite_case cases[] = {
+		{.name = "build",
+			.setup = setup,
+			.teardown = teardown,
+			.tests = tests,
+			.count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("build", cases, CUA_COUNT(cases));
 }

@@ -8,6 +8,7 @@
 #include "desktop/encode.h"
 #include "desktop/frame.h"
 #include "tests/lib/decode.h"
+#include "tests/lib/suite.h"
 
 static struct cua_err err;
 
@@ -264,23 +265,11 @@ START_TEST(test_points) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("desktop");
-	TCase *tc = tcase_create("desktop");
-	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, test_rect);
-	tcase_add_test(tc, test_rect_list);
-	tcase_add_test(tc, test_scale_is_the_mean);
-	tcase_add_test(tc, test_frame_bounds);
-	tcase_add_test(tc, test_blend);
-	tcase_add_test(tc, test_png_of_every_width);
-	tcase_add_test(tc, test_png_of_a_part);
-	tcase_add_test(tc, test_largest_pictures);
-	tcase_add_test(tc, test_args);
-	tcase_add_test(tc, test_points);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const tests[] = {test_rect, test_rect_list, test_scale_is_the_mean,
+		test_frame_bounds, test_blend, test_png_of_every_width, test_png_of_a_part,
+		test_largest_pictures, test_args, test_points};
+	const struct suite_case cases[] = {
+		{.name = "desktop", .seconds = 60, .tests = tests, .count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("desktop", cases, CUA_COUNT(cases));
 }

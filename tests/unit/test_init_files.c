@@ -8,6 +8,7 @@
 
 #include "cua/fdio.h"
 #include "tests/lib/guest.h"
+#include "tests/lib/suite.h"
 
 static struct guest guest;
 static struct guest_output output;
@@ -418,26 +419,16 @@ START_TEST(many_at_once) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("init_files");
-	TCase *files = tcase_create("files");
-	tcase_add_checked_fixture(files, setup, teardown);
-	tcase_set_timeout(files, 120);
-	tcase_add_test(files, large_round_trip);
-	tcase_add_test(files, read_corners);
-	tcase_add_test(files, write_corners);
-	tcase_add_test(files, write_takes_back);
-	tcase_add_test(files, append);
-	tcase_add_test(files, list_and_stat);
-	tcase_add_test(files, list_is_bounded);
-	tcase_add_test(files, remove_and_move);
-	tcase_add_test(files, remove_stays_on_its_mount);
-	tcase_add_test(files, make_directories);
-	tcase_add_test(files, hostile_requests);
-	tcase_add_test(files, many_at_once);
-	suite_add_tcase(suite, files);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const tests[] = {large_round_trip, read_corners, write_corners,
+		write_takes_back, append, list_and_stat, list_is_bounded, remove_and_move,
+		remove_stays_on_its_mount, make_directories, hostile_requests, many_at_once};
+	const struct suite_case cases[] = {
+		{.name = "files",
+			.setup = setup,
+			.teardown = teardown,
+			.seconds = 120,
+			.tests = tests,
+			.count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("init_files", cases, CUA_COUNT(cases));
 }

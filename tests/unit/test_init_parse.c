@@ -9,6 +9,7 @@
 #include "server/init/init.h"
 #include "server/init/service_list.h"
 #include "server/init/spawn.h"
+#include "tests/lib/suite.h"
 
 static struct service_list list;
 static struct cua_err err;
@@ -235,24 +236,16 @@ START_TEST(environment) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("init_parse");
-	TCase *plain = tcase_create("plain");
-	tcase_add_test(plain, services_good);
-	tcase_add_test(plain, services_bad);
-	tcase_add_test(plain, services_bounds);
-	tcase_add_test(plain, paths);
-	tcase_add_test(plain, command_line);
-	tcase_add_test(plain, environment);
-	suite_add_tcase(suite, plain);
-	TCase *accounts = tcase_create("accounts");
-	tcase_add_checked_fixture(accounts, setup_etc, teardown_etc);
-	tcase_add_test(accounts, account_good);
-	tcase_add_test(accounts, account_bad);
-	tcase_add_test(accounts, account_group_bound);
-	suite_add_tcase(suite, accounts);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const in_plain[] = {
+		services_good, services_bad, services_bounds, paths, command_line, environment};
+	const TTest *const in_accounts[] = {account_good, account_bad, account_group_bound};
+	const struct suite_case cases[] = {
+		{.name = "plain", .tests = in_plain, .count = CUA_COUNT(in_plain)},
+		{.name = "accounts",
+			.setup = setup_etc,
+			.teardown = teardown_etc,
+			.tests = in_accounts,
+			.count = CUA_COUNT(in_accounts)},
+	};
+	return suite_run_cases("init_parse", cases, CUA_COUNT(cases));
 }

@@ -5,6 +5,7 @@
 
 #include "server/supervisor/lxcconf.h"
 #include "server/supervisor/plan.h"
+#include "tests/lib/suite.h"
 
 static struct plan_host make_host(const char *pool) {
 	struct plan_host host = {
@@ -159,17 +160,7 @@ START_TEST(test_configuration) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("plan");
-	TCase *tc = tcase_create("plan");
-	tcase_add_test(tc, test_derives);
-	tcase_add_test(tc, test_refuses);
-	tcase_add_test(tc, test_pools);
-	tcase_add_test(tc, test_ids);
-	tcase_add_test(tc, test_configuration);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const tests[] = {
+		test_derives, test_refuses, test_pools, test_ids, test_configuration};
+	return suite_run("plan", tests, CUA_COUNT(tests));
 }

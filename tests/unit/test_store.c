@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "server/supervisor/store.h"
+#include "tests/lib/suite.h"
 
 static struct plan_record sample(void) {
 	return (struct plan_record){.id = "abcdef012345",
@@ -145,16 +146,6 @@ START_TEST(test_files) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("store");
-	TCase *tc = tcase_create("store");
-	tcase_add_test(tc, test_round_trip);
-	tcase_add_test(tc, test_damage);
-	tcase_add_test(tc, test_lies);
-	tcase_add_test(tc, test_files);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	const TTest *const tests[] = {test_round_trip, test_damage, test_lies, test_files};
+	return suite_run("store", tests, CUA_COUNT(tests));
 }

@@ -11,6 +11,7 @@
 #include "desktop/x11_priv.h"
 #include "tests/lib/decode.h"
 #include "tests/lib/sanitize.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/xvfb.h"
 
 #define WIDTH 1280
@@ -538,31 +539,19 @@ START_TEST(test_png_is_fast) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("capture");
-	TCase *tc = tcase_create("capture");
-	tcase_set_timeout(tc, 60);
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_png_is_exact);
-	tcase_add_test(tc, test_region);
-	tcase_add_test(tc, test_lossy_formats_are_close);
-	tcase_add_test(tc, test_scale_and_max);
-	tcase_add_test(tc, test_cursor_only_on_request);
-	tcase_add_test(tc, test_unchanged_is_told_and_cached);
-	tcase_add_test(tc, test_frame_rises_with_pixels_only);
-	tcase_add_test(tc, test_changed_rectangles_are_few_and_cover);
-	tcase_add_test(tc, test_damage_flood);
-	tcase_add_test(tc, test_resize);
-	tcase_add_test(tc, test_resize_by_the_guest);
-	tcase_add_test(tc, test_settle_quiet);
-	tcase_add_test(tc, test_settle_under_animation);
-	tcase_add_test(tc, test_settle_ignores_equal_pixels);
-	tcase_add_test(tc, test_errors_do_not_abort);
-	tcase_add_test(tc, test_server_dies);
-	tcase_add_test(tc, test_png_is_fast);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const tests[] = {test_png_is_exact, test_region, test_lossy_formats_are_close,
+		test_scale_and_max, test_cursor_only_on_request, test_unchanged_is_told_and_cached,
+		test_frame_rises_with_pixels_only, test_changed_rectangles_are_few_and_cover,
+		test_damage_flood, test_resize, test_resize_by_the_guest, test_settle_quiet,
+		test_settle_under_animation, test_settle_ignores_equal_pixels,
+		test_errors_do_not_abort, test_server_dies, test_png_is_fast};
+	const struct suite_case cases[] = {
+		{.name = "capture",
+			.setup = setup,
+			.teardown = teardown,
+			.seconds = 60,
+			.tests = tests,
+			.count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("capture", cases, CUA_COUNT(cases));
 }

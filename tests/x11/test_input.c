@@ -10,6 +10,7 @@
 #include "desktop/input.h"
 #include "desktop/x11_priv.h"
 #include "tests/lib/recorder.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/xvfb.h"
 
 #define A 1 /* leases */
@@ -382,28 +383,20 @@ const char *__lsan_default_suppressions(void) {
 }
 
 int main(void) {
-	Suite *suite = suite_create("input");
-	TCase *tcase = tcase_create("recorder");
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, moves_and_tells_the_position);
-	tcase_add_test(tcase, clicks_every_button_once_twice_three_times);
-	tcase_add_test(tcase, scrolls_by_sign);
-	tcase_add_test(tcase, drags_with_motion_by_every_point);
-	tcase_add_test(tcase, drags_on_the_spot);
-	tcase_add_test(tcase, refuses_bad_drags);
-	tcase_add_test(tcase, releases_a_drag_that_is_given_up);
-	tcase_add_test(tcase, presses_chords_in_order);
-	tcase_add_test(tcase, presses_what_a_sign_needs);
-	tcase_add_test(tcase, presses_keys_that_the_layout_lacks);
-	tcase_add_test(tcase, lets_go_when_a_chord_fails);
-	tcase_add_test(tcase, keeps_what_another_lease_holds);
-	tcase_add_test(tcase, releases_all);
-	tcase_add_test(tcase, survives_the_loss_of_the_server);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	const TTest *const tests[] = {moves_and_tells_the_position,
+		clicks_every_button_once_twice_three_times, scrolls_by_sign,
+		drags_with_motion_by_every_point, drags_on_the_spot, refuses_bad_drags,
+		releases_a_drag_that_is_given_up, presses_chords_in_order,
+		presses_what_a_sign_needs, presses_keys_that_the_layout_lacks,
+		lets_go_when_a_chord_fails, keeps_what_another_lease_holds, releases_all,
+		survives_the_loss_of_the_server};
+	const struct suite_case cases[] = {
+		{.name = "recorder",
+			.setup = set_up,
+			.teardown = tear_down,
+			.seconds = 60,
+			.tests = tests,
+			.count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("input", cases, CUA_COUNT(cases));
 }

@@ -16,6 +16,7 @@
 
 #include "desktop/sandbox.h"
 #include "tests/lib/desk.h"
+#include "tests/lib/suite.h"
 
 static struct desk d;
 
@@ -215,22 +216,16 @@ START_TEST(test_root_user_is_refused) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("sandbox");
-	TCase *tc = tcase_create("sandbox");
-	tcase_set_timeout(tc, 60);
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_rights);
-	tcase_add_test(tc, test_limits);
-	tcase_add_test(tc, test_root);
-	tcase_add_test(tc, test_namespaces);
-	tcase_add_test(tc, test_descriptors_are_few);
-	tcase_add_test(tc, test_calls_fail);
-	tcase_add_test(tc, test_fork_kills);
-	tcase_add_test(tc, test_root_user_is_refused);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const tests[] = {test_rights, test_limits, test_root, test_namespaces,
+		test_descriptors_are_few, test_calls_fail, test_fork_kills,
+		test_root_user_is_refused};
+	const struct suite_case cases[] = {
+		{.name = "sandbox",
+			.setup = setup,
+			.teardown = teardown,
+			.seconds = 60,
+			.tests = tests,
+			.count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("sandbox", cases, CUA_COUNT(cases));
 }

@@ -15,6 +15,7 @@
 #include "desktop/typing.h"
 #include "desktop/windows.h"
 #include "desktop/x11_priv.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/xvfb.h"
 
 #define TEXT_SIZE (256 * 1024)
@@ -427,27 +428,20 @@ START_TEST(refuses_what_it_cannot_type) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("typing");
-	TCase *tcase = tcase_create("xterm");
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, types_ascii_and_latin1);
-	tcase_add_test(tcase, types_newlines_and_tabs);
-	tcase_add_test(tcase, types_languages_under_every_layout);
-	tcase_add_test(tcase, types_in_the_second_group);
-	tcase_add_test(tcase, types_with_caps_lock_and_held_modifiers);
-	tcase_add_test(tcase, does_not_restore_what_was_let_go);
-	tcase_add_test(tcase, types_foreign_characters_in_separate_calls);
-	tcase_add_test(tcase, types_ten_thousand_characters);
-	tcase_add_test(tcase, types_thousands_of_distinct_characters);
-	tcase_add_test(tcase, follows_a_change_of_layout);
-	tcase_add_test(tcase, takes_back_the_keycodes_of_a_worker_that_died);
-	tcase_add_test(tcase, sends_control_characters_of_chords);
-	tcase_add_test(tcase, refuses_what_it_cannot_type);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	const TTest *const tests[] = {types_ascii_and_latin1, types_newlines_and_tabs,
+		types_languages_under_every_layout, types_in_the_second_group,
+		types_with_caps_lock_and_held_modifiers, does_not_restore_what_was_let_go,
+		types_foreign_characters_in_separate_calls, types_ten_thousand_characters,
+		types_thousands_of_distinct_characters, follows_a_change_of_layout,
+		takes_back_the_keycodes_of_a_worker_that_died, sends_control_characters_of_chords,
+		refuses_what_it_cannot_type};
+	const struct suite_case cases[] = {
+		{.name = "xterm",
+			.setup = set_up,
+			.teardown = tear_down,
+			.seconds = 120,
+			.tests = tests,
+			.count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("typing", cases, CUA_COUNT(cases));
 }

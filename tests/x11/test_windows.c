@@ -9,6 +9,7 @@
 #include "cua/ident.h"
 #include "desktop/windows.h"
 #include "desktop/x11_priv.h"
+#include "tests/lib/suite.h"
 #include "tests/lib/xvfb.h"
 
 #define WAIT_MS 10000
@@ -311,21 +312,16 @@ START_TEST(lists_no_more_than_asked) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("windows");
-	TCase *tcase = tcase_create("windows");
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, knows_of_events_that_came_with_an_answer);
-	tcase_add_test(tcase, lists_an_empty_screen);
-	tcase_add_test(tcase, lists_without_a_manager);
-	tcase_add_test(tcase, lists_under_openbox);
-	tcase_add_test(tcase, bears_properties_that_lie);
-	tcase_add_test(tcase, does_not_believe_a_list);
-	tcase_add_test(tcase, lists_no_more_than_asked);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	const TTest *const tests[] = {knows_of_events_that_came_with_an_answer,
+		lists_an_empty_screen, lists_without_a_manager, lists_under_openbox,
+		bears_properties_that_lie, does_not_believe_a_list, lists_no_more_than_asked};
+	const struct suite_case cases[] = {
+		{.name = "windows",
+			.setup = set_up,
+			.teardown = tear_down,
+			.seconds = 60,
+			.tests = tests,
+			.count = CUA_COUNT(tests)},
+	};
+	return suite_run_cases("windows", cases, CUA_COUNT(cases));
 }

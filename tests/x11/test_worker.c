@@ -17,6 +17,7 @@
 
 #include "tests/lib/decode.h"
 #include "tests/lib/desk.h"
+#include "tests/lib/suite.h"
 
 #define READY_MS 5000
 #define CAP_MS 20000
@@ -570,40 +571,28 @@ START_TEST(test_many_at_once) {
 END_TEST
 
 int main(void) {
-	Suite *suite = suite_create("worker");
-	TCase *bare = tcase_create("start");
-	tcase_set_timeout(bare, 60);
-	tcase_add_checked_fixture(bare, setup_bare, teardown);
-	tcase_add_test(bare, test_waits_for_x);
-	tcase_add_test(bare, test_not_ready_before_it_is_painted);
-	tcase_add_test(bare, test_manager_that_announces_itself_in_two_steps);
-	tcase_add_test(bare, test_manager_that_comes_while_the_screen_changes);
-	tcase_add_test(bare, test_ready_without_a_manager);
-	tcase_add_test(bare, test_nonsense_instead_of_x);
-	suite_add_tcase(suite, bare);
-	TCase *tc = tcase_create("worker");
-	tcase_set_timeout(tc, 60);
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_test(tc, test_ready_tells_phases);
-	tcase_add_test(tc, test_server_comes_back);
-	tcase_add_test(tc, test_server_that_hangs);
-	tcase_add_test(tc, test_ends_with_the_supervisor);
-	tcase_add_test(tc, test_screenshot);
-	tcase_add_test(tc, test_formats);
-	tcase_add_test(tc, test_move);
-	tcase_add_test(tc, test_leases);
-	tcase_add_test(tc, test_effect);
-	tcase_add_test(tc, test_order);
-	tcase_add_test(tc, test_keys_and_windows);
-	tcase_add_test(tc, test_waiting);
-	tcase_add_test(tc, test_bad_arguments);
-	tcase_add_test(tc, test_broken_protocol);
-	tcase_add_test(tc, test_peer_that_does_not_read);
-	tcase_add_test(tc, test_many_at_once);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	const TTest *const in_start[] = {test_waits_for_x, test_not_ready_before_it_is_painted,
+		test_manager_that_announces_itself_in_two_steps,
+		test_manager_that_comes_while_the_screen_changes, test_ready_without_a_manager,
+		test_nonsense_instead_of_x};
+	const TTest *const in_worker[] = {test_ready_tells_phases, test_server_comes_back,
+		test_server_that_hangs, test_ends_with_the_supervisor, test_screenshot,
+		test_formats, test_move, test_leases, test_effect, test_order,
+		test_keys_and_windows, test_waiting, test_bad_arguments, test_broken_protocol,
+		test_peer_that_does_not_read, test_many_at_once};
+	const struct suite_case cases[] = {
+		{.name = "start",
+			.setup = setup_bare,
+			.teardown = teardown,
+			.seconds = 60,
+			.tests = in_start,
+			.count = CUA_COUNT(in_start)},
+		{.name = "worker",
+			.setup = setup,
+			.teardown = teardown,
+			.seconds = 60,
+			.tests = in_worker,
+			.count = CUA_COUNT(in_worker)},
+	};
+	return suite_run_cases("worker", cases, CUA_COUNT(cases));
 }
