@@ -133,7 +133,11 @@ END_TEST
 
 START_TEST(test_disk_limit) {
 	struct plan plan = host_plan(1, NONE);
+	struct stat st;
 	(void)host_launch(&plan);
+	/* Every launch waits until a fresh disk is written. */
+	ck_assert_int_eq(stat(plan.image, &st), 0);
+	ck_assert_int_lt(st.st_blocks * 512, 2 << 20);
 	uint64_t before = 0;
 	uint64_t after = 0;
 	MUST(mount_usage(&plan, &before, oops));
@@ -152,7 +156,6 @@ START_TEST(test_disk_limit) {
 	inside_is(&plan, "head -c 1M /dev/zero > /tmp/.X11-unix/big", false);
 	inside_is(&plan, "rm /root/big /root/big2 /tmp/.X11-unix/big; echo x > /root/small", true);
 	/* What was deleted inside is free on the host, too. */
-	struct stat st;
 	outside_is("sync -f /var/tmp", true);
 	MUST(container_stop(host_get(), &plan, 5000, oops));
 	MUST(mount_down(host_get(), &plan, oops));
