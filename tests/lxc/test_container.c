@@ -569,7 +569,10 @@ START_TEST(test_other_namespaces) {
 	plan.record.complete = true;
 	(void)host_launch(&plan);
 	inside_says(&plan, "cat /root/file", "kept");
-	outside_is("test $(losetup -a | grep -c cuad-lxc.*disk) = 1", true);
+	char one_device[PLAN_PATH + 64];
+	(void)snprintf(
+		one_device, sizeof(one_device), "test $(losetup -j %s | wc -l) = 1", plan.image);
+	outside_is(one_device, true);
 	host_end(&plan, 0);
 	end_copy(private);
 	_cleanup_free_ char *after_private = host_traces();
