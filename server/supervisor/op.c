@@ -359,9 +359,9 @@ static int lock_within(int fd, unsigned deadline_ms) {
 	return r;
 }
 
-int op_lock(const char *run_dir, unsigned deadline_ms, struct cua_err *err) {
+int op_lock(const char *dir, unsigned deadline_ms, struct cua_err *err) {
 	char path[300];
-	(void)snprintf(path, sizeof(path), "%s/lock", run_dir);
+	(void)snprintf(path, sizeof(path), "%s/lock", dir);
 	_cleanup_fd_ int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		return cua_err_errno(err, errno, "cannot open %s", path);
@@ -369,7 +369,7 @@ int op_lock(const char *run_dir, unsigned deadline_ms, struct cua_err *err) {
 	int r = lock_within(fd, deadline_ms);
 	if (r == -EINTR) {
 		return cua_err_set(err, CUA_CONFLICT,
-			"another supervisor is running with %s; stop it first", run_dir);
+			"another supervisor is running with %s; stop it first", dir);
 	}
 	if (r < 0) {
 		return cua_err_errno(err, r, "cannot lock %s", path);

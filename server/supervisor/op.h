@@ -58,6 +58,6 @@ void op_note(struct op_report *report, const char *name, const uint64_t value[4]
 /* In the child: a phase with the time since the last one. */
 void op_phase(struct op_report *report, const char *name);
 
-/* Takes RUN/lock, waiting up to deadline_ms for the children of a supervisor that died. Returns the
+/* Takes the file "lock" in a directory, waiting up to deadline_ms for the children of a supervisor that died. Returns the
  * descriptor (owned by the caller), or -CUA_CONFLICT when somebody holds on to it. */
-int op_lock(const char *run_dir, unsigned deadline_ms, struct cua_err *err) CUA_CHECK;
+int op_lock(const char *dir, unsigned deadline_ms, struct cua_err *err) CUA_CHECK;

@@ -61,6 +61,13 @@ int steps_settle(const void *args, struct op_report *report, struct cua_err *err
 
 int steps_destroy(const void *args, struct op_report *report, struct cua_err *err) {
 	const struct steps_args *a = args;
+	struct plan_record record = a->plan.record;
+	if (record.complete) {
+		/* What dies from here on is not brought back, but removed by the next start. A disk that
+		 * is full must not keep anybody from deleting. */
+		record.complete = false;
+		(void)!store_write(&a->host, &record, NULL);
+	}
 	int r = steps_settle(args, report, err);
 	return r == 0 ? mount_erase(&a->host, &a->plan, err) : r;
 }

@@ -340,6 +340,10 @@ static int prepare(struct supervisor *sup, struct cua_err *err) {
 		r = store_open(&sup->host, err);
 	}
 	if (r == 0) {
+		/* With another run directory there are two of us all the same. */
+		r = sup->state_lock = op_lock(sup->host.state_dir, LOCK_MS, err);
+	}
+	if (r >= 0) {
 		r = make_front_dir(sup, err);
 	}
 	return r == 0 ? mount_prepare(&sup->host, err) : r;
@@ -363,10 +367,14 @@ static void supervisor_done(struct supervisor *sup) {
 	if (sup->lock >= 0) {
 		(void)close(sup->lock);
 	}
+	if (sup->state_lock >= 0) {
+		(void)close(sup->state_lock);
+	}
 }
 
 int supervisor_run(const struct options *options) {
-	struct supervisor sup = {.options = *options, .host = options->host, .lock = -1};
+	struct supervisor sup = {
+		.options = *options, .host = options->host, .lock = -1, .state_lock = -1};
 	struct cua_err err = {0};
 	raise_descriptors();
 	sup.scratch = loop_alloc(sizeof(*sup.scratch));

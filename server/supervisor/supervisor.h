@@ -19,7 +19,8 @@ struct supervisor {
 	cua_Config config;
 	uid_t uid; /* of the user cuad */
 	gid_t gid;
-	int lock;
+	int lock; /* RUN/lock, also held by the ops' children */
+	int state_lock; /* STATE/lock */
 	struct loop *loop;
 	struct ops *ops;
 	struct cua_msg *scratch; /* the one buffer for received messages */

@@ -234,11 +234,10 @@ class Rpc:
         self.socket.close()
 
 
-def foreign_ids():
-    """Sessions of other services on this host."""
-    return {path.name for base, pattern in (("/run", "*/sessions/*"), ("/tmp", "*/run/sessions/*"),
-                                           ("/var/tmp", "*/run/sessions/*"))
-            for path in pathlib.Path(base).glob(pattern)}
+def session_ids(service):
+    """All sessions that this service has ever had: what of others comes and goes meanwhile is not ours."""
+    service.log.flush()
+    return set(re.findall(r"session=([a-z0-9]{12})", (service.dir / "log").read_text(errors="replace")))
 
 
 def residue(service):
@@ -246,12 +245,12 @@ def residue(service):
     elements are those of the test's own network namespace."""
     marks = (str(service.run), str(service.state))
     mounts = [line.split()[4] for line in open("/proc/self/mountinfo") if any(m + "/" in line for m in marks)]
-    links = [name for name in os.listdir("/sys/class/net") if re.match(r"cs\d+$", name)]
-    other = foreign_ids()
+    links = [name for _, name in socket.if_nameindex() if re.match(r"cs\d+$", name)]
+    ours = session_ids(service)
     cgroups = []
     for path, dirs, _ in os.walk("/sys/fs/cgroup"):
         match = re.search(r"/cuad/([a-z0-9]{12})", path)
-        if match and match[1] not in other:
+        if match and match[1] in ours:
             cgroups.append(path)
     loops = [line for line in subprocess.run(
         ["losetup", "-a"], capture_output=True, text=True).stdout.splitlines() if marks[1] in line]
