@@ -130,11 +130,14 @@ know_archive() {
 
 # ---- build and install ----
 
+# build PRESET DIRECTORY TARGET...
 build() {
 	local preset=$1 dir=$2
+	shift 2
 	[ -f "$dir/build.ninja" ] ||
 		step "configure ($preset)" "cmake --preset $preset" cmake --preset "$preset"
-	step "build ($preset)" "cmake --build --preset $preset" cmake --build --preset "$preset"
+	step "build ($preset)" "cmake --build --preset $preset" \
+		cmake --build --preset "$preset" --target "$@"
 }
 
 # What the package would put on this machine, in one hash.
@@ -278,7 +281,7 @@ demonstrate() {
 do_up() {
 	install_packages "${run_packages[@]}" "${build_packages[@]}"
 	know_archive
-	build default build
+	build default build all
 	install_cuad
 	build_templates "$libexec/cuad-build" /usr/share/cuad
 	service_start
@@ -292,8 +295,8 @@ do_up() {
 do_test() {
 	install_packages "${run_packages[@]}" "${build_packages[@]}" "${test_packages[@]}"
 	know_archive
-	build default build
-	build sanitize build-sanitize
+	build default build all build-tests
+	build sanitize build-sanitize all build-tests
 	step "prepare ids and the user cuad" "server/package/prepare.sh" server/package/prepare.sh
 	build_templates build/server/build/cuad-build desktop
 	printf '==> tests (sanitize)\n'
@@ -312,7 +315,7 @@ do_down() {
 do_bench() {
 	install_packages "${run_packages[@]}" "${build_packages[@]}" "${bench_packages[@]}"
 	know_archive
-	build default build
+	build default build all
 	step "prepare ids and the user cuad" "server/package/prepare.sh" server/package/prepare.sh
 	build_templates build/server/build/cuad-build desktop
 	cmake --build build --target bench
