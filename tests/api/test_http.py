@@ -1,4 +1,5 @@
 """cuad's front door: HTTP, WebSocket, tokens, as clients and as attackers meet it."""
+import concurrent.futures
 import json
 import os
 import socket
@@ -420,29 +421,35 @@ class WebSockets(unittest.TestCase):
         self.assertEqual(self.close_code(ws)[0], 1000)
         self.assertEqual(ws.sock.recv(1), b"")
 
-    def test_slow_reader_is_dropped(self):
-        """It asks for more and more and never reads: others go on, and it is closed."""
+    def test_slow_reader_is_not_read(self):
+        """It asks for more and more and never reads: others go on, and no more is taken from it."""
         with socket.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             sock.settimeout(60)
             sock.connect(("127.0.0.1", S.port))
             ws = self.open(socket=sock)
-            request = json.dumps({"jsonrpc": "2.0", "id": "x" * 1000, "method": "y" * 200000}).encode()
+            request = json.dumps({"jsonrpc": "2.0", "id": "x" * 200000, "method": "y"}).encode()
             frame = websocket.ABNF.create_frame(request, websocket.ABNF.OPCODE_TEXT).format()
             sock.settimeout(2)
             sent = 0
-            try:
+            with self.assertRaises(TimeoutError):
                 while sent < 400_000_000:
                     sent += sock.send(frame * 4)
-            except (TimeoutError, ConnectionError):
-                pass
+            self.assertLess(sent, 64 << 20)  # what sockets and the queue hold
             began = time.monotonic()
             self.assertEqual(S.request("GET", "/v1/health")[0], 200)
-            self.assertLess(time.monotonic() - began, 0.5)
+            self.assertLess(time.monotonic() - began, 2)
             ws.shutdown()
 
 
 class SlowClients(unittest.TestCase):
+    def setUp(self):
+        self.never, self.other = socket.socketpair()
+
+    def tearDown(self):
+        self.never.close()
+        self.other.close()
+
     def test_answers_ahead_are_bounded(self):
         """Thousands of requests without reading an answer: they are not all answered into memory."""
         with socket.socket() as sock:
@@ -459,7 +466,15 @@ class SlowClients(unittest.TestCase):
             sock.settimeout(20)
             self.assertTrue(sock.recv(4096).startswith(b"HTTP/1.1 200 OK"))
 
-    def test_a_slow_download_is_not_cut(self):
+    def test_patience(self):
+        """What waits for a time limit waits together."""
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            waiting = [pool.submit(what) for what in (
+                self.slow_download_is_not_cut, self.silent_connections_hinder_nobody, self.half_a_head_is_cut_off)]
+            for one in waiting:
+                one.result()
+
+    def slow_download_is_not_cut(self):
         """Longer than the time for a request, the client takes a little now and then."""
         with socket.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -476,32 +491,25 @@ class SlowClients(unittest.TestCase):
                 self.assertTrue(piece)
                 got += piece
 
-    def setUp(self):
-        self.never, self.other = socket.socketpair()
-
-    def tearDown(self):
-        self.never.close()
-        self.other.close()
-
-
-class Crowds(unittest.TestCase):
-    def test_silent_connections(self):
-        """200 that never send a byte hinder nobody and are cut off after the limit."""
+    def silent_connections_hinder_nobody(self):
+        """200 that never send a byte are cut off after the limit."""
         silent = [socket.create_connection(("127.0.0.1", S.port)) for _ in range(200)]
         began = time.monotonic()
         for _ in range(20):
             self.assertEqual(S.request("GET", "/v1/health")[0], 200)
-        self.assertLess(time.monotonic() - began, 1)
+        self.assertLess(time.monotonic() - began, 5)
         for sock in silent:
             sock.settimeout(max(0.1, began + 20 - time.monotonic()))
             self.assertEqual(sock.recv(1), b"")
             sock.close()
 
-    def test_half_a_head_is_cut_off(self):
+    def half_a_head_is_cut_off(self):
         with socket.create_connection(("127.0.0.1", S.port), timeout=20) as sock:
             sock.sendall(b"GET /v1/health HTTP/1.1\r\nHost:")
             self.assertEqual(sock.recv(1), b"")
 
+
+class Crowds(unittest.TestCase):
     def test_more_than_the_limit(self):
         """Silent ones make room for others."""
         crowd = [socket.create_connection(("127.0.0.1", S.port)) for _ in range(1100)]
