@@ -101,11 +101,6 @@ struct frame *frame_new(int width, int height, struct cua_err *err) {
 	return frame;
 }
 
-struct frame *frame_ref(struct frame *frame) {
-	frame->refs++;
-	return frame;
-}
-
 struct frame *frame_unref(struct frame *frame) {
 	if (frame && --frame->refs == 0) {
 		free(frame);

@@ -45,8 +45,6 @@ size_t rect_list_add(struct rect *list, size_t count, size_t max, struct rect r)
 /* A black frame of this size, one reference. NULL for a size outside 1 … CUA_SCREEN_MAX or without
  * memory. */
 struct frame *frame_new(int width, int height, struct cua_err *err);
-/* One more reference. Returns the frame. */
-struct frame *frame_ref(struct frame *frame);
 /* Gives a reference back. NULL is fine. Returns NULL. */
 struct frame *frame_unref(struct frame *frame);
 CUA_DEFINE_CLEANUP(struct frame *, frame_unref)

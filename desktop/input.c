@@ -37,7 +37,7 @@ void input_send_key(struct input *in, uint8_t keycode, bool down) {
 	}
 }
 
-void input_send_button(struct input *in, uint8_t number, bool down) {
+static void input_send_button(struct input *in, uint8_t number, bool down) {
 	if (!in->x->lost) {
 		(void)XTestFakeButtonEvent(in->x->display, number, down, CurrentTime);
 	}

@@ -48,7 +48,6 @@ uint64_t input_now(void);
 int input_reload(struct input *in, struct cua_err *err) CUA_CHECK;
 /* Key or button down or up, for the server only; flushes nothing. */
 void input_send_key(struct input *in, uint8_t keycode, bool down);
-void input_send_button(struct input *in, uint8_t number, bool down);
 /* The number that X gives a button. */
 uint8_t input_button_number(cua_Button button);
 

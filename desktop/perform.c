@@ -311,10 +311,6 @@ void perform_fail(struct perform *p, const struct cua_err *why) {
 	}
 }
 
-size_t perform_count(const struct perform *p) {
-	return p->count;
-}
-
 struct perform *perform_new(const struct perform_config *config, struct cua_err *err) {
 	struct perform *p = calloc(1, sizeof(*p));
 	if (!p) {

@@ -34,5 +34,3 @@ void perform_lease_end(struct perform *p, uint32_t lease);
 void perform_cancel(struct perform *p);
 /* Answers everything with this error: the X server is gone. To be called before scene_detach(). */
 void perform_fail(struct perform *p, const struct cua_err *why);
-/* Number of actions under way. */
-size_t perform_count(const struct perform *p);

@@ -203,7 +203,3 @@ bool xlink_pump(struct xlink *link) {
 	retry_later(link);
 	return true;
 }
-
-const struct cua_err *xlink_reason(const struct xlink *link) {
-	return &link->reason;
-}

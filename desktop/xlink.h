@@ -29,5 +29,3 @@ struct xlink *xlink_free(struct xlink *link);
 /* Handles the events that have arrived and notices a loss; to be called each time that the loop is
  * about to wait, since Xlib reads events while it waits for answers. True: there is more to do. */
 bool xlink_pump(struct xlink *link);
-/* Why the server could not be reached the last time; an empty message when it never failed. */
-const struct cua_err *xlink_reason(const struct xlink *link);

@@ -38,8 +38,6 @@ const char *request_query(const struct request *req, const char *name);
  * origin, host, range); NULL if absent. */
 const char *request_header(const struct request *req, const char *name);
 const struct identity *request_identity(const struct request *req);
-/* The body; of length 0 without one. */
-struct cua_span request_body(const struct request *req);
 /* The body as JSON (NULL object for an empty body gives {}); caller decrefs. NULL: err is filled. */
 json_t *request_json(const struct request *req, struct cua_err *err);
 

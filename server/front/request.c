@@ -38,7 +38,8 @@ const struct identity *request_identity(const struct request *req) {
 	return &req->identity;
 }
 
-struct cua_span request_body(const struct request *req) {
+/* The body; of length 0 without one. */
+static struct cua_span request_body(const struct request *req) {
 	return (struct cua_span){.data = req->body, .len = req->body_len};
 }
 

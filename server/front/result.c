@@ -21,7 +21,8 @@ static const char *const mimes[] = {
 	[cua_Format_FORMAT_WEBP] = "image/webp",
 };
 
-const char *result_mime(const cua_ActionResult *told) {
+/* MIME type of a picture. */
+static const char *result_mime(const cua_ActionResult *told) {
 	return (unsigned)told->format < CUA_COUNT(mimes) ? mimes[told->format]
 							 : "application/octet-stream";
 }

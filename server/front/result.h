@@ -10,8 +10,6 @@
 /* What the worker answered, in the shape `result`. *ret_picture is the object in it that describes
  * the picture, or NULL without one. */
 json_t *result_screen(enum cua_result result, const cua_ActionResult *told, json_t **ret_picture);
-/* MIME type of a picture. */
-const char *result_mime(const cua_ActionResult *told);
 /* {exit_code, signal, stdout, …}. */
 json_t *result_exec(const struct exec_result *told);
 /* {name, type, size, mode, mtime, …}. */

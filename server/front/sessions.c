@@ -21,10 +21,6 @@
 
 /* ---------------------------------------------------------------- looking up */
 
-struct front *sessions_front(struct sessions *sessions) {
-	return sessions->front;
-}
-
 const char *sessions_state_dir(const struct sessions *sessions) {
 	return sessions->state_dir;
 }
@@ -135,7 +131,8 @@ void sessions_unwatch(struct sessions *sessions, struct watcher *watcher) {
 	drop_watcher(sessions, watcher);
 }
 
-void sessions_tell(struct sessions *sessions, struct session *session, bool gone) {
+/* Tells the watchers. */
+static void sessions_tell(struct sessions *sessions, struct session *session, bool gone) {
 	struct watcher *watcher = sessions->watchers;
 	while (watcher) {
 		sessions->telling_next = watcher->next;

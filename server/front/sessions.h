@@ -45,8 +45,6 @@ struct sessions *sessions_new(
 /* Frees everything; sessions live on. NULL is fine. Returns NULL. */
 struct sessions *sessions_free(struct sessions *sessions);
 
-/* What it belongs to. */
-struct front *sessions_front(struct sessions *sessions);
 /* The directory of the state ("/var/lib/cuad"). */
 const char *sessions_state_dir(const struct sessions *sessions);
 struct counters *sessions_counters(struct sessions *sessions);

@@ -32,5 +32,3 @@ void sessions_take_state(struct sessions *sessions, const cua_SessionState *stat
 void sessions_take_link(struct sessions *sessions, const cua_SessionLink *link, int sock);
 /* Everything has been told: forgets records of sessions that are no more. */
 void sessions_take_synced(struct sessions *sessions);
-/* Tells the watchers. */
-void sessions_tell(struct sessions *sessions, struct session *session, bool gone);

@@ -46,7 +46,8 @@ static int in_range(
 
 /* ---------------------------------------------------------------- units */
 
-int spec_size(const json_t *value, const char *key, uint64_t *ret, struct cua_err *err) {
+/* "4G", "512M" (powers of 1024) or a number of bytes. */
+static int spec_size(const json_t *value, const char *key, uint64_t *ret, struct cua_err *err) {
 	if (json_is_integer(value) && json_integer_value(value) >= 0) {
 		*ret = (uint64_t)json_integer_value(value);
 		return 0;
@@ -67,7 +68,8 @@ static bool has_unit(const char *text) {
 	return len > 0 && !(text[len - 1] >= '0' && text[len - 1] <= '9');
 }
 
-int spec_duration(const json_t *value, const char *key, uint64_t *ret, struct cua_err *err) {
+/* "8h", "30m", "90s", "1d", or a number of milliseconds; up to ten years. */
+static int spec_duration(const json_t *value, const char *key, uint64_t *ret, struct cua_err *err) {
 	uint64_t ms = 0;
 	if (json_is_integer(value) && json_integer_value(value) >= 0) {
 		ms = (uint64_t)json_integer_value(value);
@@ -82,7 +84,10 @@ int spec_duration(const json_t *value, const char *key, uint64_t *ret, struct cu
 	return in_range(key, ms, 1, CUA_LIFE_MAX_MS, err);
 }
 
-int spec_screen(const char *text, uint32_t ret_size[2], uint32_t *ret_dpi, struct cua_err *err) {
+/* "1280x800" or "1280x800@120" (dpi; *ret_dpi stays as it is without one). Only the form is
+ * checked. */
+static int spec_screen(
+	const char *text, uint32_t ret_size[2], uint32_t *ret_dpi, struct cua_err *err) {
 	char size[32];
 	const char *at = strchr(text, '@');
 	size_t len = at ? (size_t)(at - text) : strlen(text);

@@ -43,13 +43,3 @@ int spec_read_change(const json_t *json, struct spec *ret, struct cua_err *err) 
 /* Both as JSON Schema. */
 json_t *spec_schema(void);
 json_t *spec_change_schema(void);
-
-/* "4G", "512M" (powers of 1024) or a number of bytes. */
-int spec_size(const json_t *value, const char *key, uint64_t *ret, struct cua_err *err) CUA_CHECK;
-/* "8h", "30m", "90s", "1d", or a number of milliseconds; up to ten years. */
-int spec_duration(
-	const json_t *value, const char *key, uint64_t *ret, struct cua_err *err) CUA_CHECK;
-/* "1280x800" or "1280x800@120" (dpi; *ret_dpi stays as it is without one). Only the form is
- * checked. */
-int spec_screen(
-	const char *text, uint32_t ret_size[2], uint32_t *ret_dpi, struct cua_err *err) CUA_CHECK;

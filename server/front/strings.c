@@ -35,7 +35,8 @@ static void put(struct strings *strings, const char *text, size_t len) {
 	}
 }
 
-int strings_add(struct strings *strings, const char *text, size_t len, struct cua_err *err) {
+/* Appends one string of len bytes (without NUL). */
+static int strings_add(struct strings *strings, const char *text, size_t len, struct cua_err *err) {
 	int r = reserve(strings, len + 1, err);
 	if (r < 0) {
 		return r;

@@ -17,9 +17,6 @@ struct strings {
 void strings_done(struct strings *strings);
 /* All of it; valid until the next change. */
 struct cua_span strings_span(const struct strings *strings);
-/* Appends one string of len bytes (without NUL). */
-int strings_add(
-	struct strings *strings, const char *text, size_t len, struct cua_err *err) CUA_CHECK;
 /* Appends bytes as they are. */
 int strings_append(struct strings *strings, struct cua_span bytes, struct cua_err *err) CUA_CHECK;
 /* Appends every string of a JSON list. */

@@ -82,7 +82,8 @@ static uint64_t text_ms(const struct cua_call *call) {
 	return text.len * (1 + (args->has_delay ? (uint64_t)args->delay : 0));
 }
 
-uint64_t worker_deadline_ms(const struct cua_call *call) {
+/* How long the worker may take for it, in milliseconds. */
+static uint64_t worker_deadline_ms(const struct cua_call *call) {
 	const cua_Args *args = &call->args;
 	uint64_t repeat = args->has_repeat ? args->repeat : 1;
 	uint64_t keys = args->keys_count > 0 ? args->keys_count : 1;

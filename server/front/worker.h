@@ -23,6 +23,3 @@ int worker_request(struct worker *worker, const struct cua_call *call, uint32_t 
 	worker_answer *answer, void *data, struct cua_err *err) CUA_CHECK;
 /* Lets go of the keys and buttons that a lease holds. */
 void worker_lease_end(struct worker *worker, uint32_t lease);
-
-/* How long the worker may take for it, in milliseconds (for the test). */
-uint64_t worker_deadline_ms(const struct cua_call *call);

@@ -223,7 +223,3 @@ void link_send(struct link *link, const struct cua_out *out) {
 	}
 	update_events(link);
 }
-
-bool link_is_up(const struct link *link) {
-	return link->greeted && !link->broken;
-}

@@ -26,5 +26,3 @@ void link_start(struct link *link);
 /* Sends or queues a message; without a peer it is forgotten. A peer that does not read is dropped
  * (from the event loop, not from within the call). */
 void link_send(struct link *link, const struct cua_out *out);
-/* True while a peer is there whose greeting was right. */
-bool link_is_up(const struct link *link);

@@ -146,15 +146,6 @@ static int table_scan(struct table *table, pid_t root) {
 	return (int)n;
 }
 
-int proc_descendants(pid_t root, pid_t *ret, size_t max) {
-	_cleanup_(table_done) struct table table = {0};
-	int n = table_scan(&table, root);
-	for (int i = 0; i < n && (size_t)i < max; i++) {
-		ret[i] = table.item[i].pid;
-	}
-	return n;
-}
-
 static bool table_has(const struct table *table, pid_t pid) {
 	struct process key = {.pid = pid};
 	return table->count > 0 && bsearch(&key, table->item, table->count, sizeof(table->item[0]),

@@ -13,7 +13,3 @@
  * killed, so that one that forks cannot outrun the scan. reap(self) is called to collect the dead. Returns how many
  * still live: 0 unless the kernel cannot kill them yet. */
 int proc_kill_descendants(unsigned ms, void (*reap)(void *self), void *self);
-
-/* Number of living descendants of a process (zombies do not count), or -errno. Their pids are
- * written to ret, at most max of them; ret may be NULL when max is 0. */
-int proc_descendants(pid_t root, pid_t *ret, size_t max);

@@ -43,7 +43,8 @@ void roster_remove(struct session *session) {
 	free(session);
 }
 
-size_t roster_count(const struct supervisor *sup) {
+/* Sessions other than husks. */
+static size_t roster_count(const struct supervisor *sup) {
 	size_t count = 0;
 	for (const struct session *s = sup->sessions; s; s = s->next) {
 		count += !s->husk;

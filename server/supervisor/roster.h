@@ -9,8 +9,6 @@ struct session *roster_find(const struct supervisor *sup, const char *id);
 struct session *roster_add(struct supervisor *sup);
 /* Takes it out of the list and frees the struct alone. */
 void roster_remove(struct session *session);
-/* Sessions other than husks. */
-size_t roster_count(const struct supervisor *sup);
 /* Lowest slot that no session has. */
 uint32_t roster_free_slot(const struct supervisor *sup);
 /* The oldest husk, when there are more than are kept; else NULL. */

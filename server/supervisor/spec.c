@@ -104,7 +104,8 @@ int spec_session(const cua_Config *config, const cua_SessionCreate *wanted, stru
 
 /* ---------------------------------------------------------------- configuration */
 
-bool spec_is_loopback(const char *address) {
+/* True for 127.0.0.0/8 and ::1 in text form. */
+static bool spec_is_loopback(const char *address) {
 	struct in_addr v4;
 	struct in6_addr v6;
 	if (inet_pton(AF_INET, address, &v4) == 1) {

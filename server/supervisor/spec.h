@@ -12,6 +12,3 @@ int spec_session(const cua_Config *config, const cua_SessionCreate *wanted, stru
 /* Checks every value of the configuration and fills the host's pool from it. -CUA_INVALID about the
  * key; -CUA_FORBIDDEN for a listener beyond loopback without TLS that is not marked insecure. */
 int spec_config(const cua_Config *config, struct plan_host *host, struct cua_err *err) CUA_CHECK;
-
-/* True for 127.0.0.0/8 and ::1 in text form. */
-bool spec_is_loopback(const char *address);
