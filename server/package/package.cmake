@@ -16,6 +16,9 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+	set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64) # else that of the machine that packs
+endif()
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
 	"passwd, e2fsprogs, util-linux, mmdebstrap, tar, dnsmasq-base, iproute2, kmod, ca-certificates")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "lxcfs")
