@@ -27,6 +27,8 @@
 #define PIDS_SIZE 65536
 #define DEPTH_MAX 64
 #define KILLS_MAX 65536
+#define GROUPS_INSIDE "1000"
+#define DEPTH_INSIDE "20"
 
 struct hierarchies {
 	char path[HIERARCHIES_MAX][PATH_SIZE / 4];
@@ -114,6 +116,39 @@ void cgroup_forbid_swap(const char *id) {
 	}
 }
 
+static int write_number(const char *path, const char *name, const char *number) {
+	char file[PATH_SIZE + 32];
+	(void)snprintf(file, sizeof(file), "%s/%s", path, name);
+	_cleanup_fd_ int fd = open(file, O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd_write_all(fd, number, strlen(number));
+}
+
+/* What v1 lets the owner of a group do is not safe: to freeze processes so that nothing kills them,
+ * and to make groups without end in the host's memory. v2 has limits for that. */
+static int confine(const char *path) {
+	struct statfs fs;
+	if (statfs(path, &fs) < 0) {
+		return errno == ENOENT ? 0 : -errno;
+	}
+	if (fs.f_type == CGROUP_SUPER_MAGIC) {
+		return lchown(path, 0, 0) < 0 || chmod(path, 0755) < 0 ? -errno : 0;
+	}
+	int r = write_number(path, "cgroup.max.descendants", GROUPS_INSIDE);
+	return r < 0 ? r : write_number(path, "cgroup.max.depth", DEPTH_INSIDE);
+}
+
+int cgroup_confine(const char *id, struct cua_err *err) {
+	struct hierarchies all;
+	list_hierarchies(&all);
+	int r = 0;
+	for (size_t i = 0; i < all.count && r == 0; i++) {
+		char path[PATH_SIZE];
+		(void)snprintf(path, sizeof(path), "%s/" CGROUP_TOP "/%s", all.path[i], id);
+		r = confine(path);
+	}
+	return r < 0 ? cua_err_errno(err, r, "cannot confine the session's cgroups") : 0;
+}
+
 bool cgroup_v1_has(const char *controller, const char *file) {
 	char path[PATH_SIZE];
 	(void)snprintf(path, sizeof(path), ROOT "/%s/%s", controller, file);
@@ -132,6 +167,10 @@ static bool belongs(const char *name, const char *id, bool monitor) {
 	return of_monitor == monitor && (*end == '\0' || *end == '-');
 }
 
+static bool is_dots(const char *name) {
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
 /* Called for each group, the deepest first; a negative result ends the walk. */
 typedef int (*group_fn)(const char *path, void *data);
 
@@ -145,7 +184,7 @@ static int walk_group(const char *path, unsigned depth, group_fn fn, void *data)
 	while (r == 0 && (entry = readdir(dir))) {
 		char below[PATH_MAX];
 		int n = snprintf(below, sizeof(below), "%s/%s", path, entry->d_name);
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && n < (int)sizeof(below)) {
+		if (entry->d_type == DT_DIR && !is_dots(entry->d_name) && n < (int)sizeof(below)) {
 			r = walk_group(below, depth + 1, fn, data);
 		}
 	}

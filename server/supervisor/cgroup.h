@@ -31,6 +31,10 @@ bool cgroup_read_u64(const char *id, const struct cgroup_file *file, uint64_t *r
  * verify_container() to say. */
 void cgroup_forbid_swap(const char *id);
 
+/* Once the container runs: takes from its root what a v1 group's owner may do, and bounds the groups
+ * that it may make where v2 lets it. */
+int cgroup_confine(const char *id, struct cua_err *err) CUA_CHECK;
+
 /* True if the hierarchy of cgroup v1's controller has this file at its root. */
 bool cgroup_v1_has(const char *controller, const char *file);
 

@@ -219,7 +219,8 @@ static int start_verified(const struct plan_host *host, const struct plan *plan,
 		return cua_err_set(err, CUA_INTERNAL, "the container ended at once");
 	}
 	cgroup_forbid_swap(plan->record.id);
-	r = verify_container(plan, pid, err);
+	r = cgroup_confine(plan->record.id, err);
+	r = r < 0 ? r : verify_container(plan, pid, err);
 	r = r < 0 ? r : keep_running(plan, &init, err);
 	if (r == 0) {
 		*ret_init = pid;

@@ -162,9 +162,10 @@ static void put_lxcfs(FILE *out) {
 
 static void put_mounts(FILE *out, const struct plan_host *host, const struct plan *plan) {
 	uint64_t memory = plan->record.limits.memory;
+	/* Together less than all: who fills them meets an error, not the end of PID 1. */
 	put_tmpfs(out, "dev/shm", "1777", memory / 2, "");
-	put_tmpfs(out, "tmp", "1777", memory / 2, "");
-	put_tmpfs(out, "run", "755", memory / 8, "");
+	put_tmpfs(out, "tmp", "1777", memory / 4, "");
+	put_tmpfs(out, "run", "755", memory / 16, "");
 	put(out, "lxc.mount.entry",
 		"%s tmp/.X11-unix none bind,rw,nosuid,nodev,noexec,create=dir 0 0", plan->x11);
 	put(out, "lxc.mount.entry",

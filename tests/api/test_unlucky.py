@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an unlucky operator does to a running service: a second one beside it, a file system that is full, a
+"""What an unlucky operator does to a running service, and a hostile root to the session he has: a second one beside it, a file system that is full, a
 damaged record, an interface taken away, a kill at a bad moment. Whatever happens, the others' sessions run on
 and everything can be removed."""
 import json
@@ -111,6 +111,42 @@ class Unlucky(unittest.TestCase):
         after = residue(self.service)
         self.assertEqual([len(after[key]) for key in sorted(after) if key != "workers"],
                          [len(before[key]) for key in sorted(before) if key != "workers"])
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = product.Service()
+        cls.addClassCleanup(cls.service.close)
+
+    def root(self, session, command, **more):
+        return self.service.api("POST", f"/v1/sessions/{session}/exec", {"command": command, "user": "root", **more})
+
+    def test_cgroups_belong_to_the_host(self):
+        session = self.service.launch(name="groups")["id"]
+        for kind in ("freezer", "memory", "pids", "cpu", "devices"):
+            self.root(session, f"mkdir -p /mnt/g; mount -t cgroup -o {kind} none /mnt/g && {{ mkdir /mnt/g/.x; "
+                               "sleep 1000 & echo $! >/mnt/g/.x/cgroup.procs; echo FROZEN >/mnt/g/.x/freezer.state; "
+                               "for f in /mnt/g/*.limit_in_bytes /mnt/g/pids.max /mnt/g/cpu.cfs_quota_us; do "
+                               "echo -1 >$f; done; echo a >/mnt/g/devices.allow; } 2>/dev/null; "
+                               "[ ! -e /mnt/g/.x ] && umount /mnt/g")
+        got = self.root(session, "mount -t cgroup2 none /mnt/g && cd /mnt/g && mkdir .x && i=0; "
+                                 "while mkdir .x/$i && [ $i -lt 3000 ]; do i=$((i + 1)); done 2>/dev/null; echo $i",
+                        timeout=60000)
+        self.assertLess(int(got["stdout"] or 0), 3000)
+        self.assertEqual(self.service.api("GET", f"/v1/sessions/{session}")["state"], "running")
+        start = product.time.monotonic()
+        self.service.ctl("rm", session)
+        self.assertLess(product.time.monotonic() - start, 10)
+
+    def test_full_memory_file_systems_do_not_end_the_session(self):
+        self.service.launch(name="full", limits={"memory": "512M"})
+        for path in ("/dev/shm", "/tmp", "/run"):
+            got = self.root("full", f"dd if=/dev/zero of={path}/fill bs=1M count=600")
+            self.assertIn("No space left", got["stderr"])
+        self.assertEqual(self.root("full", "rm /dev/shm/fill /tmp/fill /run/fill")["exit_code"], 0)
+        self.assertEqual(self.service.api("GET", "/v1/sessions/full")["state"], "running")
+        self.assertEqual(self.service.action("full", "screen_size")["width"], 1280)
 
 
 if __name__ == "__main__":
