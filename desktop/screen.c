@@ -26,6 +26,11 @@ static void target_done(struct target *t) {
 }
 
 static int read_resources(struct target *t, struct cua_err *err) {
+	t->resources = XRRGetScreenResourcesCurrent(t->x->display, t->x->root);
+	if (!t->resources || t->resources->noutput < 1 || t->resources->ncrtc < 1) {
+		(void)cua_err_set(err, CUA_INTERNAL, "the X server has no output");
+		return -CUA_INTERNAL;
+	}
 	int min_w = 0;
 	int min_h = 0;
 	int max_w = 0;
@@ -36,11 +41,6 @@ static int read_resources(struct target *t, struct cua_err *err) {
 	if (t->width > max_w || t->height > max_h || t->width < min_w || t->height < min_h) {
 		return cua_err_set(err, CUA_INVALID, "the screen cannot be %dx%d, only up to %dx%d",
 			t->width, t->height, max_w, max_h);
-	}
-	t->resources = XRRGetScreenResourcesCurrent(t->x->display, t->x->root);
-	if (!t->resources || t->resources->noutput < 1 || t->resources->ncrtc < 1) {
-		(void)cua_err_set(err, CUA_INTERNAL, "the X server has no output");
-		return -CUA_INTERNAL;
 	}
 	t->output = t->resources->outputs[0];
 	t->crtc = t->resources->crtcs[0];
