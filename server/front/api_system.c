@@ -21,6 +21,12 @@
 /* ---------------------------------------------------------------- health, info, openapi */
 
 static void get_health(struct request *req) {
+	struct cua_err err;
+	if (!sessions_synced(request_front(req)->sessions)) {
+		(void)cua_err_about(&err, CUA_EXHAUSTED, "sessions", "the server is starting");
+		request_reply_error(req, &err);
+		return;
+	}
 	request_reply_json(
 		req, 200, json_pack("{s:s, s:s}", "status", "ok", "version", CUAD_VERSION));
 }

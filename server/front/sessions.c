@@ -41,6 +41,10 @@ uint32_t sessions_lease_new(struct sessions *sessions) {
 	return sessions->last_lease;
 }
 
+bool sessions_synced(const struct sessions *sessions) {
+	return sessions->synced;
+}
+
 size_t sessions_count(const struct sessions *sessions) {
 	return sessions->count;
 }

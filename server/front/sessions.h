@@ -52,6 +52,8 @@ struct counters *sessions_counters(struct sessions *sessions);
 struct peer *sessions_supervisor(struct sessions *sessions);
 /* A number that no other connection has, for keys and buttons held (see ActionRequest). */
 uint32_t sessions_lease_new(struct sessions *sessions);
+/* True when the supervisor has told of all that exist; none is made before. */
+bool sessions_synced(const struct sessions *sessions);
 /* Number of sessions, those that are starting or failed included. */
 size_t sessions_count(const struct sessions *sessions);
 /* The number-th one; NULL beyond the end. */
