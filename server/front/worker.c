@@ -83,7 +83,7 @@ static uint64_t text_ms(const struct cua_call *call) {
 }
 
 /* How long the worker may take for it, in milliseconds. */
-static uint64_t worker_deadline_ms(const struct cua_call *call) {
+uint64_t worker_deadline_ms(const struct cua_call *call) {
 	const cua_Args *args = &call->args;
 	uint64_t repeat = args->has_repeat ? args->repeat : 1;
 	uint64_t keys = args->keys_count > 0 ? args->keys_count : 1;

@@ -17,6 +17,8 @@ struct worker *worker_free(struct worker *worker);
 typedef void worker_answer(void *data, const cua_ActionResult *result, struct cua_span picture,
 	const struct cua_err *err);
 
+/* How long the worker may take for an action: its own waiting times and some to spare. */
+uint64_t worker_deadline_ms(const struct cua_call *call);
 /* Asks the worker for an action in the name of a lease. The deadline follows from the action's own
  * waiting times, so that a worker that hangs ends in a timeout. */
 int worker_request(struct worker *worker, const struct cua_call *call, uint32_t lease,

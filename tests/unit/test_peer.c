@@ -4,9 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cua/action_json.h"
 #include "cua/fdio.h"
 #include "server/front/loop.h"
 #include "server/front/peer.h"
+#include "server/front/worker.h"
 #include "tests/lib/suite.h"
 
 struct fixture {
@@ -346,6 +348,39 @@ START_TEST(a_peer_that_does_not_read_is_given_up) {
 }
 END_TEST
 
+/* An action may take as long as it says, and a worker that hangs is noticed soon after. */
+START_TEST(a_worker_has_the_time_that_its_action_takes) {
+	static const struct {
+		const char *action;
+		uint64_t ms; /* that it takes by itself */
+	} kinds[] = {
+		{"{\"action\":\"screen_size\"}", 0},
+		{"{\"action\":\"wait\",\"ms\":60000}", 60000},
+		{"{\"action\":\"wait_settled\",\"quiet\":900,\"max\":30000}", 30000},
+		{"{\"action\":\"drag\",\"path\":[[1,1],[2,2]],\"duration\":9000}", 9000},
+		{"{\"action\":\"move\",\"x\":1,\"y\":1,\"settle\":9000,\"settle_max\":20000}",
+			20000},
+		{"{\"action\":\"key\",\"keys\":[\"a\",\"b\"],\"repeat\":5,\"hold\":1000}", 10000},
+		{"{\"action\":\"type\",\"text\":\"abcdefghij\",\"delay\":500}", 5000},
+	};
+	for (size_t i = 0; i < CUA_COUNT(kinds); i++) {
+		json_t *json = json_loads(kinds[i].action, 0, NULL);
+		static struct cua_call call;
+		struct cua_call_mem mem;
+		struct cua_err err;
+		ck_assert_msg(cua_call_from_object(json, &call, &mem, &err) == 0, "%s: %s",
+			kinds[i].action, err.message);
+		uint64_t ms = worker_deadline_ms(&call);
+		ck_assert_msg(ms >= kinds[i].ms + CUA_ACTION_SPARE_MS, "%s: %llu", kinds[i].action,
+			(unsigned long long)ms);
+		ck_assert_msg(ms <= kinds[i].ms + 2ull * CUA_ACTION_SPARE_MS, "%s: %llu",
+			kinds[i].action, (unsigned long long)ms);
+		cua_call_mem_done(&mem);
+		json_decref(json);
+	}
+}
+END_TEST
+
 int main(void) {
 	const TTest *const tests[] = {an_answer_finds_its_call, what_is_asked_arrives_after_hello,
 		a_call_may_have_several_answers, a_late_answer_is_dropped,
@@ -354,6 +389,7 @@ int main(void) {
 		an_answer_to_nothing_drops_the_peer, serial_zero_drops_the_peer,
 		a_message_before_hello_drops_the_peer, a_second_hello_drops_the_peer,
 		a_message_without_a_row_drops_the_peer, rubbish_drops_the_peer,
-		another_build_is_refused, a_peer_that_does_not_read_is_given_up};
+		another_build_is_refused, a_peer_that_does_not_read_is_given_up,
+		a_worker_has_the_time_that_its_action_takes};
 	return suite_run("peer", tests, CUA_COUNT(tests));
 }
