@@ -275,7 +275,7 @@ class Roles(Base):
             frame = sock.recv_frame()
             self.assertEqual((frame.opcode, int.from_bytes(frame.data[:2], "big")), (8, 1001))
             sock.close()
-        self.assertIn("error", json.loads(running.recv()))
+        self.assertTrue({"error", "signal"} & set(json.loads(running.recv())))
         running.close()
         self.assertEqual(S.http("GET", "/v1/sessions", token=token)[0], 401)
 
@@ -450,6 +450,18 @@ class Load(Base):
         for rpc in readers:
             rpc.close()
         S.action(ID, "file_remove", path="/tmp/large")
+
+
+class Restart(unittest.TestCase):
+    def test_life_times_survive_a_restart(self):
+        S.launch(name="brief", ttl="6s")
+        S.launch(name="quiet", idle="6s")
+        S.stop()
+        S.start()
+        self.assertEqual(S.api("GET", "/v1/sessions/one")["state"], "running")
+        for name in ("brief", "quiet"):
+            wait_until(lambda: S.http("GET", f"/v1/sessions/{name}", unix=True)[0] == 404, f"the end of {name}", 30)
+        self.assertEqual(S.api("GET", "/v1/sessions/one")["state"], "running")
 
 
 if __name__ == "__main__":
