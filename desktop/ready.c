@@ -178,6 +178,7 @@ void ready_pump(struct ready *ready) {
 		moved = true;
 		if (ready->phase == PHASE_DONE) {
 			ready->scene->watched = false;
+			loop_timer_stop(ready->timer);
 			ready->done(ready->ctx);
 			return;
 		}
