@@ -290,36 +290,6 @@ START_TEST(exec_limit) {
 }
 END_TEST
 
-static int compare_longs(const void *a, const void *b) {
-	long x = *(const long *)a;
-	long y = *(const long *)b;
-	return (x > y) - (x < y);
-}
-
-static long now_us(void) {
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000L + now.tv_nsec / 1000;
-}
-
-START_TEST(exec_latency) {
-	static long took[300];
-	for (size_t i = 0; i < CUA_COUNT(took); i++) {
-		long begun = now_us();
-		run(ARGV("/bin/true"));
-		took[i] = now_us() - begun;
-		ck_assert_int_eq(output.exit.exit_code, 0);
-	}
-	qsort(took, CUA_COUNT(took), sizeof(took[0]), compare_longs);
-	printf("exec of /bin/true: median %ld us, p90 %ld us, worst %ld us\n",
-		took[CUA_COUNT(took) / 2], took[CUA_COUNT(took) * 9 / 10],
-		took[CUA_COUNT(took) - 1]);
-	if (!SANITIZED) {
-		ck_assert_int_lt(took[CUA_COUNT(took) / 2], 10000);
-	}
-}
-END_TEST
-
 /* Orphans that end under PID 1, and orphans that end under the keeper of a command. */
 #define DOUBLE_FORK                                                                                \
 	"for (1..shift) { my $p = fork; if (!$p) { fork; POSIX::_exit(0) } waitpid $p, 0 }"
@@ -615,7 +585,6 @@ static Suite *init_suite(void) {
 	tcase_add_test(plain, exec_kill_fork_storm);
 	tcase_add_test(plain, exec_detached);
 	tcase_add_test(plain, exec_limit);
-	tcase_add_test(plain, exec_latency);
 	tcase_add_test(plain, zombies_are_reaped);
 	tcase_add_test(plain, tty_shell);
 	tcase_add_test(plain, tty_output_is_complete);

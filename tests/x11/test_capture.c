@@ -10,14 +10,11 @@
 #include "desktop/screen.h"
 #include "desktop/x11_priv.h"
 #include "tests/lib/decode.h"
-#include "tests/lib/sanitize.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/xvfb.h"
 
 #define WIDTH 1280
 #define HEIGHT 800
-#define FRAMES_TIMED 30
-#define PNG_MS 25
 
 /* libXtst frees this only when the server answers, and one test kills the server. */
 const char *__lsan_default_suppressions(void);
@@ -517,34 +514,13 @@ START_TEST(test_server_dies) {
 }
 END_TEST
 
-static int compare(const void *a, const void *b) {
-	return *(const int *)a - *(const int *)b;
-}
-
-START_TEST(test_png_is_fast) {
-	int us[FRAMES_TIMED];
-	paint_busy();
-	for (size_t i = 0; i < FRAMES_TIMED; i++) {
-		fill((int)i, 0, 1, HEIGHT, (unsigned long)rand());
-		uint64_t start = loop_now_us();
-		struct picture picture = take(&(cua_Args){0});
-		us[i] = (int)(loop_now_us() - start);
-		ck_assert_uint_gt(picture.bytes.len, 100000);
-	}
-	qsort(us, FRAMES_TIMED, sizeof(us[0]), compare);
-	printf("PNG 1280x800: median %d us, worst %d us\n", us[FRAMES_TIMED / 2],
-		us[FRAMES_TIMED - 1]);
-	ck_assert(SANITIZED || us[FRAMES_TIMED / 2] <= PNG_MS * 1000);
-}
-END_TEST
-
 int main(void) {
 	const TTest *const tests[] = {test_png_is_exact, test_region, test_lossy_formats_are_close,
 		test_scale_and_max, test_cursor_only_on_request, test_unchanged_is_told_and_cached,
 		test_frame_rises_with_pixels_only, test_changed_rectangles_are_few_and_cover,
 		test_damage_flood, test_resize, test_resize_by_the_guest, test_settle_quiet,
 		test_settle_under_animation, test_settle_ignores_equal_pixels,
-		test_errors_do_not_abort, test_server_dies, test_png_is_fast};
+		test_errors_do_not_abort, test_server_dies};
 	const struct suite_case cases[] = {
 		{.name = "capture",
 			.setup = setup,
