@@ -12,7 +12,6 @@
 
 #include "cua/fdio.h"
 #include "tests/lib/guest.h"
-#include "tests/lib/sanitize.h"
 
 static struct guest guest;
 static struct guest_output output;
