@@ -280,9 +280,11 @@ static void session_end(struct sessions *sessions, struct session *session) {
 	(void)session_free(session);
 }
 
-/* Commands of a spec start with the desktop; a running one is left alone by cuad-init. */
+/* Commands of a spec start once the desktop is there, for a window manager that is still starting may
+ * overlook a window; a running one is left alone by cuad-init. */
 static void start_command(struct session *session) {
-	if (!session->guest || !session->record->command) {
+	if (!session->guest || !session->record->command ||
+		session->told.state != cua_State_STATE_RUNNING) {
 		return;
 	}
 	struct strings argv = {0};
@@ -324,6 +326,7 @@ void sessions_take_state(struct sessions *sessions, const cua_SessionState *stat
 	if (fresh) {
 		session_arm(session);
 	}
+	start_command(session);
 	sessions_tell(sessions, session, false);
 }
 
