@@ -44,7 +44,7 @@ class Crash(Base):
         self.service.ctl("rm", "k")
 
     def test_command_of_the_spec_starts_with_the_desktop(self):
-        self.service.launch(name="cmd", command=["xterm", "-T", "of the spec"], env={"MARK": "x y"})
+        self.service.launch(name="cmd", command=["xterm", "-T", "of the spec", "-e", "cat"], env={"MARK": "x y"})
         rpc = self.service.rpc("cmd")
         wait_until(lambda: [w for w in rpc("windows") if w["title"] == "of the spec"], "its window")
         environment = rpc("exec", command="tr '\\0' '\\n' </proc/$(pgrep -x xterm)/environ")["stdout"]
