@@ -137,7 +137,9 @@ static void check_lxcfs(struct finding *f) {
 	if (file_contains("/proc/self/mountinfo", "lxcfs")) {
 		found(f, OK, "", "lxcfs shows each session its own limits");
 	} else {
-		found(f, WARN, "apt-get install lxcfs && systemctl start lxcfs",
+		found(f, WARN,
+			"apt-get install lxcfs; systemctl start lxcfs, or without systemd: lxcfs "
+			"/var/lib/lxcfs &",
 			"lxcfs does not run: programs in sessions see the host's memory and load");
 	}
 }
