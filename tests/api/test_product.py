@@ -578,7 +578,7 @@ class Ctl(Base):
         self.assertIn("launch", complete(""))
         self.assertEqual(complete("la"), ["launch"])
         self.assertEqual(complete("template", "b"), ["build"])
-        self.assertEqual(complete("exec", "c-"), ["c-1", "c-2", "c-3"])
+        self.assertEqual(sorted(complete("exec", "c-")), ["c-1", "c-2", "c-3"])
         self.assertEqual(complete("exec", "c-1", "--", "c"), [])
         self.assertEqual(complete("--json", "do", "c-1", "mouse_"), ["mouse_down", "mouse_up"])
         self.assertEqual(complete("do", "c-1", "click", "b"), ["button="])
