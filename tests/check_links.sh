@@ -25,7 +25,20 @@ forbid() {
 	done
 }
 
-forbid server/supervisor/cuad-supervisor libwebsockets libX11 libxcb libjansson libssl libcyaml libyaml libsqlite3 libjpeg libpng
+# forbid_own PROGRAM LIBRARY…: for what another library brings along, unasked: libnftables loads jansson.
+forbid_own() {
+	program=$1
+	shift
+	for library in "$@"; do
+		if readelf -d "$build/$program" | grep NEEDED | grep -q "$library"; then
+			echo "$program itself links $library"
+			status=1
+		fi
+	done
+}
+
+forbid_own server/supervisor/cuad-supervisor libjansson
+forbid server/supervisor/cuad-supervisor libwebsockets libX11 libxcb libssl libcyaml libyaml libsqlite3 libjpeg libpng
 forbid server/front/cuad liblxc libX11 libxcb libnftables libjpeg
 forbid desktop/cuad-desktop liblxc libwebsockets libjansson libssl libsqlite3 libcyaml libnftables
 forbid server/ctl/cuactl liblxc libX11 libxcb libnftables libsqlite3
