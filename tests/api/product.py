@@ -1,6 +1,7 @@
 """The whole product for a test: installs the build into a directory, runs the service on it with its own
 state, and talks to it as users do. Needs root. Run inside a network namespace of its own."""
 import base64
+import contextlib
 import http.client
 import json
 import os
@@ -101,7 +102,8 @@ class Service:
         """kill -9 of these of our programs; the session's own processes are not among them."""
         for name in names:
             for pid in self.pids(name):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError): # it may end with the one killed before
+                    os.kill(pid, signal.SIGKILL)
         if "cuad-supervisor" in names:
             self.process.wait(20)
 
