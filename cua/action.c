@@ -17,11 +17,13 @@ static const char *const encodings[] = {"auto", "text", "base64", NULL};
 #define X_OPT                                                                                      \
 	{                                                                                          \
 		.name = "x", .kind = CUA_PARAM_INT, HAS(x), .min = -COORD_MAX, .max = COORD_MAX,   \
+		.coordinate = true,                                                                \
 		.help = "Column in pixels from the left; the pointer's own position without it."   \
 	}
 #define Y_OPT                                                                                      \
 	{                                                                                          \
 		.name = "y", .kind = CUA_PARAM_INT, HAS(y), .min = -COORD_MAX, .max = COORD_MAX,   \
+		.coordinate = true,                                                                \
 		.help = "Row in pixels from the top; given together with x or not at all."         \
 	}
 #define BUTTON                                                                                     \
@@ -133,6 +135,7 @@ static const struct cua_param move_params[] = {
 		.required = true,
 		.min = -COORD_MAX,
 		.max = COORD_MAX,
+		.coordinate = true,
 		.help = "Column in pixels from the left."},
 	{.name = "y",
 		.kind = CUA_PARAM_INT,
@@ -140,6 +143,7 @@ static const struct cua_param move_params[] = {
 		.required = true,
 		.min = -COORD_MAX,
 		.max = COORD_MAX,
+		.coordinate = true,
 		.help = "Row in pixels from the top."},
 	{.name = "relative",
 		.kind = CUA_PARAM_BOOL,
@@ -167,6 +171,7 @@ static const struct cua_param drag_params[] = {
 	{.name = "path",
 		.kind = CUA_PARAM_POINTS,
 		MANY(path_points),
+		.coordinate = true,
 		.required = true,
 		.min = 2,
 		.max = CUA_PATH_POINTS,

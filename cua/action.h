@@ -107,6 +107,7 @@ struct cua_param {
 	uint16_t presence; /* offset of has_… or …_count */
 	uint16_t item_size; /* STRING and STRINGS: size of one string with its NUL */
 	bool required;
+	bool coordinate; /* what lies beyond its range is out of the screen, not invalid */
 	double min;
 	double max;
 	const char *fallback; /* the default as JSON text, for documents; applied by performers */

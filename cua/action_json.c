@@ -32,7 +32,8 @@ static int wrong_type(const struct reader *r, const char *expected) {
 }
 
 static int out_of_range(const struct reader *r, double min, double max) {
-	return cua_err_about(r->err, CUA_INVALID, r->param->name, "%s is not from %.15g to %.15g",
+	enum cua_code code = r->param->coordinate ? CUA_OUT_OF_SCREEN : CUA_INVALID;
+	return cua_err_about(r->err, code, r->param->name, "%s is not from %.15g to %.15g",
 		r->param->name, min, max);
 }
 

@@ -3,9 +3,9 @@
 import base64
 import json
 import os
+import pathlib
 import re
 import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -112,9 +112,12 @@ class OneSession(Base):
 
     def test_limits_inside(self):
         self.assertEqual(self.exec("ulimit -c")["stdout"], "0\n")
-        mem = self.exec("cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max "
-                        "2>/dev/null; true")
-        self.assertEqual(mem["exit_code"], 0)
+        limits = {"memory.limit_in_bytes": "4294967296", "memory.max": "4294967296", "pids.max": "2048",
+                  "cpu.cfs_quota_us": "200000", "cpu.max": "200000 100000"}
+        groups = [p for pattern in ("*/cuad", "cuad") for p in pathlib.Path("/sys/fs/cgroup").glob(f"{pattern}/{self.id}")]
+        found = {f: (g / f).read_text().strip() for g in groups for f in limits if (g / f).exists()}
+        self.assertEqual(found, {f: limits[f] for f in found})
+        self.assertEqual({f.split(".")[0] for f in found}, {"memory", "pids", "cpu"})
 
     def test_nested_sandbox(self):
         self.assertEqual(self.exec("unshare -Urmpf --mount-proc true")["exit_code"], 0)
@@ -153,10 +156,10 @@ class OneSession(Base):
                              ({"command": ["/etc/passwd"]}, "forbidden"),
                              ({"command": "true", "cwd": "/no/such"}, "not_found"),
                              ({"command": "true", "user": "nobody-here"}, "not_found"),
-                             ({"command": []}, "bad_request"), ({}, "bad_request")):
+                             ({"command": []}, "invalid"), ({}, "bad_request")):
             with self.assertRaises(RpcError, msg=params) as caught:
                 self.rpc("exec", **params)
-            self.assertIn(caught.exception.kind or kind, (kind, "invalid"), (params, caught.exception.message))
+            self.assertEqual(caught.exception.kind, kind, (params, caught.exception.message))
 
     def test_exec_background_child_does_not_hold_the_answer(self):
         start = time.monotonic()
@@ -318,13 +321,9 @@ class OneSession(Base):
                 "😀👩‍💻👍🏽 €\tTab\nsecond line ")
         self.exec("rm -f /tmp/typed")
         self.rpc("launch", command=["xterm", "-u8", "-e", "sh", "-c", "stty -icanon -echo -icrnl; exec cat >/tmp/typed"])
-        wait_until(lambda: any("xterm" in w["app"].lower() for w in self.rpc("windows")["windows"] or []) if
-                   isinstance(self.rpc("windows"), dict) else
-                   any("xterm" in w["app"].lower() for w in self.rpc("windows")), "the terminal's window")
+        wait_until(lambda: any("xterm" in w["app"].lower() for w in self.rpc("windows")), "the terminal's window")
         wait_until(lambda: self.exec("pgrep -x cat")["exit_code"] == 0, "the sink")
-        windows = self.rpc("windows")
-        windows = windows["windows"] if isinstance(windows, dict) else windows
-        w = next(w for w in windows if "xterm" in w["app"].lower())
+        w = next(w for w in self.rpc("windows") if "xterm" in w["app"].lower())
         self.rpc("click", x=w["x"] + w["width"] // 2, y=w["y"] + w["height"] // 2, settle=100)
         r = self.rpc("type", text=text, settle=200)
         want = text.replace("\n", "\r").encode()
@@ -336,7 +335,8 @@ class OneSession(Base):
     def test_input_errors_change_nothing(self):
         before = self.rpc("cursor_position")
         for method, params, kind in (
-                ("click", {"x": 1280, "y": 10}, "out_of_screen"), ("move", {"x": 5, "y": 99999}, "invalid"),
+                ("click", {"x": 1280, "y": 10}, "out_of_screen"), ("move", {"x": 5, "y": 99999}, "out_of_screen"),
+                ("move", {"x": -1e12, "y": 0}, "out_of_screen"), ("drag", {"path": [[1, 1], [1, 99999]]}, "out_of_screen"),
                 ("move", {"x": 5, "y": 800}, "out_of_screen"), ("click", {"x": -1, "y": 5}, "out_of_screen"),
                 ("click", {"x": 1, "y": 1, "button": "foo"}, "invalid"), ("click", {"x": 1}, "bad_request"),
                 ("key", {"keys": "ctrl+frobnicate"}, "invalid"), ("scroll", {"direction": "up"}, "bad_request"),
@@ -347,10 +347,7 @@ class OneSession(Base):
                 ("wait", {"ms": 100000}, "invalid")):
             with self.assertRaises(RpcError, msg=(method, params)) as caught:
                 self.rpc(method, **params)
-            kinds = (kind, "invalid", "bad_request") if kind != "out_of_screen" else (kind,)
-            if caught.exception.code == -32602:
-                continue
-            self.assertIn(caught.exception.kind, kinds, (method, params, caught.exception.message))
+            self.assertEqual(caught.exception.kind, kind, (method, params, caught.exception.message))
         self.assertEqual(self.rpc("cursor_position"), before)
 
     def test_keys_are_released_when_their_owner_leaves(self):
@@ -387,24 +384,6 @@ class OneSession(Base):
         self.rpc("wait", ms=150)
         self.assertGreaterEqual(time.monotonic() - start, 0.14)
 
-    # ---- speed, for the record; the limits are generous ----
-
-    def test_latency(self):
-        self.rpc("launch", command=["xterm", "-fullscreen", "-e", "yes 'the quick brown fox'"])
-        times = {"exec": [], "png": []}
-        for _ in range(30):
-            start = time.monotonic()
-            self.exec(["true"])
-            times["exec"].append(time.monotonic() - start)
-            start = time.monotonic()
-            self.rpc.socket.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "screenshot", "params": {"binary": True}}))
-            self.rpc.socket.recv()
-            times["png"].append(time.monotonic() - start)
-        self.exec("pkill xterm")
-        print("median ms: " + ", ".join(f"{k} {statistics.median(v) * 1000:.1f}" for k, v in times.items()), file=sys.stderr)
-        self.assertLess(statistics.median(times["exec"]), 0.1)
-        self.assertLess(statistics.median(times["png"]), 0.25)
-
 
 class BadInput(Base):
     def test_specs(self):
@@ -418,7 +397,7 @@ class BadInput(Base):
                              ({"gpu": "all"}, 422), ({"mounts": [{"source": "/", "target": "/x"}]}, 422),
                              ({"labels": 5}, 400), ({"name": 7}, 400), ([], 400), ({"env": {"A=B": "x"}}, 422)):
             got, answer = self.service.http("POST", "/v1/sessions", spec, unix=True)
-            self.assertIn(got, (status, 400, 422) if status in (400, 422) else (status,), (spec, answer))
+            self.assertEqual(got, status, (spec, answer))
             self.assertIn("kind", answer["error"], spec)
             self.assertTrue(answer["error"]["message"], spec)
         got, answer = self.service.http("POST", "/v1/sessions", {"colour": "red"}, unix=True)

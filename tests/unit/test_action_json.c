@@ -54,8 +54,8 @@ START_TEST(numbers) {
 	bad("{\"action\":\"click\",\"x\":\"10\",\"y\":1}", CUA_BAD_REQUEST, "x");
 	bad("{\"action\":\"click\",\"x\":1.5,\"y\":1}", CUA_BAD_REQUEST, "x");
 	bad("{\"action\":\"click\",\"x\":null,\"y\":1}", CUA_BAD_REQUEST, "x");
-	bad("{\"action\":\"click\",\"x\":99999,\"y\":1}", CUA_INVALID, "x");
-	bad("{\"action\":\"click\",\"x\":1e300,\"y\":1}", CUA_INVALID, "x");
+	bad("{\"action\":\"click\",\"x\":99999,\"y\":1}", CUA_OUT_OF_SCREEN, "x");
+	bad("{\"action\":\"click\",\"x\":1e300,\"y\":1}", CUA_OUT_OF_SCREEN, "x");
 	bad("{\"action\":\"click\",\"count\":4}", CUA_INVALID, "count");
 	bad("{\"action\":\"click\",\"button\":\"middel\"}", CUA_INVALID, "button");
 	bad("{\"action\":\"click\",\"x\":1}", CUA_BAD_REQUEST, "y");
