@@ -1,18 +1,13 @@
-/* Capture by XDamage and MIT-SHM; see the header. Only the form of MIT-SHM that passes a descriptor
- * crosses the container's IPC namespace, and only xcb speaks it. */
+/* Capture by XDamage and MIT-SHM; see the header. */
 #include "desktop/capture.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <xcb/shm.h>
 #include <X11/extensions/Xdamage.h>
 #include <X11/extensions/Xfixes.h>
 
-#include "cua/fdio.h"
 #include "cua/ident.h"
 #include "cua/limits.h"
+#include "desktop/shm.h"
 #include "desktop/x11_priv.h"
 
 #define COLOUR 0x00ffffffu /* the fourth byte of a pixel holds whatever drawing left there */
@@ -34,45 +29,10 @@ struct capture {
 	int columns;
 	int rows;
 	bool dirty; /* any tile */
-	xcb_shm_seg_t segment;
-	uint32_t *shared;
-	size_t shared_len;
+	struct shm shared;
 };
 
 /* ---------------------------------------------------------------- buffers */
-
-static void segment_free(struct capture *c) {
-	if (c->segment && x11_alive(c->x)) {
-		(void)xcb_shm_detach(c->x->xcb, c->segment);
-	}
-	c->segment = 0;
-	if (c->shared) {
-		(void)munmap(c->shared, c->shared_len);
-	}
-	c->shared = NULL;
-}
-
-/* The server gets its own descriptor of the memory; ours is closed once it is mapped. */
-static int segment_new(struct capture *c, size_t len, struct cua_err *err) {
-	segment_free(c);
-	void *map = NULL;
-	_cleanup_fd_ int fd = fd_memfd_mapped(len, &map, err);
-	if (fd < 0) {
-		return fd;
-	}
-	c->shared = map;
-	c->shared_len = len;
-	c->segment = xcb_generate_id(c->x->xcb);
-	/* xcb closes the descriptor that it sends. */
-	xcb_void_cookie_t cookie = xcb_shm_attach_fd_checked(c->x->xcb, c->segment, take_fd(fd), 0);
-	_cleanup_free_ xcb_generic_error_t *error = xcb_request_check(c->x->xcb, cookie);
-	if (error) {
-		c->segment = 0;
-		return cua_err_set(err, CUA_INTERNAL,
-			"the X server refuses shared memory (error %d)", error->error_code);
-	}
-	return x11_sync(c->x, err);
-}
 
 static struct tile *tile_at(const struct capture *c, int column, int row) {
 	return &c->tiles[(size_t)row * (size_t)c->columns + (size_t)column];
@@ -109,7 +69,7 @@ static int resize(struct capture *c, struct cua_err *err) {
 		return cua_err_set(
 			err, CUA_EXHAUSTED, "no memory for a screen of %dx%d", width, height);
 	}
-	int r = segment_new(c, (size_t)width * (size_t)height * sizeof(uint32_t), err);
+	int r = shm_make(&c->shared, c->x, (size_t)width * (size_t)height * sizeof(uint32_t), err);
 	if (r < 0) {
 		return r;
 	}
@@ -160,7 +120,7 @@ struct capture *capture_free(struct capture *c) {
 	if (!c) {
 		return NULL;
 	}
-	segment_free(c);
+	shm_done(&c->shared, c->x);
 	if (c->damage && x11_alive(c->x)) {
 		XDamageDestroy(c->x->display, c->damage);
 	}
@@ -211,13 +171,9 @@ static struct rect dirty_rows(const struct capture *c) {
  * negative when the server is gone. One request, so that all rows are of one moment. */
 static int fetch(struct capture *c, struct rect rows, struct cua_err *err) {
 	uint32_t offset = (uint32_t)((size_t)rows.y * (size_t)rows.width * sizeof(uint32_t));
-	xcb_shm_get_image_cookie_t cookie = xcb_shm_get_image(c->x->xcb, (xcb_drawable_t)c->x->root,
-		0, (int16_t)rows.y, (uint16_t)rows.width, (uint16_t)rows.height, ~0u,
-		XCB_IMAGE_FORMAT_Z_PIXMAP, c->segment, offset);
-	_cleanup_free_ xcb_generic_error_t *error = NULL;
-	_cleanup_free_ xcb_shm_get_image_reply_t *reply =
-		xcb_shm_get_image_reply(c->x->xcb, cookie, &error);
-	if (reply) {
+	const struct shm_part part = {
+		.drawable = c->x->root, .y = rows.y, .width = rows.width, .height = rows.height};
+	if (shm_get(&c->shared, c->x, &part, offset) == 0) {
 		return 0;
 	}
 	Window root = None;
@@ -257,7 +213,7 @@ static bool update_tile(struct capture *c, int column, int row) {
 	bool differs = false;
 	for (int y = r.y; y < r.y + r.height; y++) {
 		uint32_t *to = c->picture->pixels + (size_t)y * stride + (size_t)r.x;
-		const uint32_t *from = c->shared + (size_t)y * stride + (size_t)r.x;
+		const uint32_t *from = c->shared.pixels + (size_t)y * stride + (size_t)r.x;
 		if (row_differs(to, from, r.width)) {
 			differs = true;
 			copy_row(to, from, r.width);
