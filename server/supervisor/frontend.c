@@ -9,6 +9,7 @@
 #include "server/supervisor/dispatch.h"
 #include "server/supervisor/edge.h"
 #include "server/supervisor/listen.h"
+#include "server/supervisor/notify.h"
 
 #define BIND_RETRY_MS 100
 #define BIND_TRIES 100
@@ -53,6 +54,7 @@ static void sync_some(struct frontend *f) {
 		f->synced = true;
 		const cua_Synced synced = {.sessions = (uint32_t)f->sup->session_count};
 		edge_send(f->edge, &(struct cua_out){.type = CUA_MSG_SYNCED, .body = &synced});
+		notify_ready();
 	}
 }
 
