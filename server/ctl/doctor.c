@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,8 +78,19 @@ static bool file_contains(const char *path, const char *word) {
 	return hit;
 }
 
+/* The kernel loads a file system's module at its first mount. */
+static bool has_module(const char *name) {
+	struct utsname kernel;
+	char path[sizeof(kernel.release) + 32];
+	if (uname(&kernel) < 0) {
+		return false;
+	}
+	(void)snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", kernel.release);
+	return file_contains(path, name);
+}
+
 static void check_overlay(struct finding *f) {
-	if (file_contains("/proc/filesystems", "\toverlay")) {
+	if (file_contains("/proc/filesystems", "\toverlay") || has_module("/overlay.ko")) {
 		found(f, OK, "", "the kernel has overlay");
 	} else {
 		found(f, FAIL, "modprobe overlay", "the kernel has no overlay file system");
