@@ -7,84 +7,62 @@
 
 #include "cua/ident.h"
 #include "cua/limits.h"
+#include "desktop/loop.h"
 #include "desktop/shm.h"
 #include "desktop/x11_priv.h"
 
-#define COLOUR 0x00ffffffu /* the fourth byte of a pixel holds whatever drawing left there */
 #define CURSOR_MAX 512
 /* A screen that shrinks between our look at its size and the request is met again at most so often. */
 #define SIZE_TRIES 4
-
-struct tile {
-	uint64_t frame; /* with which it last changed */
-	bool dirty;
-};
+/* Whoever looks gets a whole comparison when the last one is older: damage can be lost. */
+#define DOUBT_US 1000000
+/* Damage that nobody has looked at; beyond it, one does better without being told. */
+#define UNSEEN_MAX 512
 
 struct capture {
 	struct x11 *x;
-	Damage damage;
+	Damage damage; /* None while nobody is interested */
+	unsigned unseen; /* damage since the last look */
+	uint64_t damage_us; /* the last */
+	uint64_t whole_us; /* the last comparison of the whole screen */
 	uint64_t frame;
-	struct frame *picture;
-	struct tile *tiles;
-	int columns;
-	int rows;
-	bool dirty; /* any tile */
+	struct tiles *tiles;
+	int width;
+	int height;
+	/* Two pictures, shared with the server: what was seen last, and where the next is fetched. */
 	struct shm shared;
+	unsigned front; /* 0 or 1 */
 };
 
 /* ---------------------------------------------------------------- buffers */
 
-static struct tile *tile_at(const struct capture *c, int column, int row) {
-	return &c->tiles[(size_t)row * (size_t)c->columns + (size_t)column];
+static size_t picture_pixels(const struct capture *c) {
+	return (size_t)c->width * (size_t)c->height;
 }
 
-static void mark(struct capture *c, struct rect r) {
-	r = rect_intersect(r, (struct rect){0, 0, c->picture->width, c->picture->height});
-	if (rect_empty(r)) {
-		return;
-	}
-	int right = (r.x + r.width - 1) / CAPTURE_TILE;
-	int bottom = (r.y + r.height - 1) / CAPTURE_TILE;
-	for (int row = r.y / CAPTURE_TILE; row <= bottom; row++) {
-		for (int column = r.x / CAPTURE_TILE; column <= right; column++) {
-			tile_at(c, column, row)->dirty = true;
-		}
-	}
-	c->dirty = true;
+static uint32_t *picture_of(const struct capture *c, unsigned which) {
+	return c->shared.pixels + which * picture_pixels(c);
 }
 
-void capture_doubt(struct capture *c) {
-	mark(c, (struct rect){0, 0, c->picture->width, c->picture->height});
+static bool size_right(const struct capture *c) {
+	return c->tiles && c->width == c->x->width && c->height == c->x->height;
 }
 
 /* Buffers for a screen of another size; all of it counts as changed by the next frame. */
 static int resize(struct capture *c, struct cua_err *err) {
 	int width = c->x->width;
 	int height = c->x->height;
-	int columns = (width + CAPTURE_TILE - 1) / CAPTURE_TILE;
-	int rows = (height + CAPTURE_TILE - 1) / CAPTURE_TILE;
-	_cleanup_(frame_unref_p) struct frame *picture = frame_new(width, height, err);
-	_cleanup_free_ struct tile *tiles = calloc((size_t)columns * (size_t)rows, sizeof(*tiles));
-	if (!picture || !tiles) {
+	if (width < 1 || height < 1 || width > CUA_SCREEN_MAX_W || height > CUA_SCREEN_MAX_H) {
 		return cua_err_set(
-			err, CUA_EXHAUSTED, "no memory for a screen of %dx%d", width, height);
+			err, CUA_INTERNAL, "a screen of %dx%d is too large", width, height);
 	}
-	int r = shm_make(&c->shared, c->x, (size_t)width * (size_t)height * sizeof(uint32_t), err);
-	if (r < 0) {
-		return r;
-	}
-	c->frame++;
-	for (size_t i = 0; i < (size_t)columns * (size_t)rows; i++) {
-		tiles[i].frame = c->frame;
-	}
-	frame_unref(c->picture);
-	free(c->tiles);
-	c->picture = take_ptr(picture);
-	c->tiles = take_ptr(tiles);
-	c->columns = columns;
-	c->rows = rows;
-	capture_doubt(c);
-	return 0;
+	c->tiles = tiles_free(c->tiles);
+	c->width = width;
+	c->height = height;
+	c->front = 0;
+	int r = shm_make(&c->shared, c->x, 2 * picture_pixels(c) * sizeof(uint32_t), err);
+	c->tiles = r == 0 ? tiles_new(width, height, ++c->frame, err) : NULL;
+	return r == 0 && !c->tiles ? -CUA_EXHAUSTED : r;
 }
 
 /* ---------------------------------------------------------------- life */
@@ -98,7 +76,7 @@ struct capture *capture_new(struct x11 *x, uint64_t frame, struct cua_err *err) 
 		return NULL;
 	}
 	c->x = x;
-	c->frame = frame - 1; /* the first look raises it */
+	c->frame = frame - 1; /* the buffers' first use raises it */
 	int event = 0;
 	int error = 0;
 	int major = 0;
@@ -116,16 +94,20 @@ struct capture *capture_new(struct x11 *x, uint64_t frame, struct cua_err *err) 
 	return take_ptr(c);
 }
 
+static void damage_end(struct capture *c) {
+	if (c->damage != None && x11_alive(c->x)) {
+		XDamageDestroy(c->x->display, c->damage);
+	}
+	c->damage = None;
+}
+
 struct capture *capture_free(struct capture *c) {
 	if (!c) {
 		return NULL;
 	}
 	shm_done(&c->shared, c->x);
-	if (c->damage && x11_alive(c->x)) {
-		XDamageDestroy(c->x->display, c->damage);
-	}
-	frame_unref(c->picture);
-	free(c->tiles);
+	damage_end(c);
+	tiles_free(c->tiles);
 	free(c);
 	return NULL;
 }
@@ -135,45 +117,62 @@ bool capture_event(struct capture *c, const XEvent *event) {
 		return false;
 	}
 	const XDamageNotifyEvent *damage = (const XDamageNotifyEvent *)event;
-	mark(c, (struct rect){
-			damage->area.x, damage->area.y, damage->area.width, damage->area.height});
+	if (c->tiles) {
+		tiles_mark(c->tiles, (struct rect){damage->area.x, damage->area.y,
+					     damage->area.width, damage->area.height});
+	}
+	c->unseen++;
+	c->damage_us = loop_now_us();
 	return true;
 }
 
 bool capture_dirty(const struct capture *c) {
-	return c->dirty || c->picture->width != c->x->width || c->picture->height != c->x->height;
+	return !size_right(c) || !rect_empty(tiles_dirty_box(c->tiles));
+}
+
+void capture_doubt(struct capture *c) {
+	if (c->tiles) {
+		tiles_doubt(c->tiles);
+	}
+}
+
+void capture_rest(struct capture *c) {
+	if (c->unseen > UNSEEN_MAX && c->damage != None) {
+		damage_end(c);
+		capture_doubt(c);
+	}
 }
 
 /* ---------------------------------------------------------------- looking */
 
-/* The rows of pixels that dirty tiles lie in; empty when there is none. */
-static struct rect dirty_rows(const struct capture *c) {
-	int first = c->rows;
-	int last = -1;
-	for (int row = 0; row < c->rows; row++) {
-		for (int column = 0; column < c->columns; column++) {
-			if (tile_at(c, column, row)->dirty) {
-				first = row < first ? row : first;
-				last = row;
-			}
-		}
+/* Before the request for pixels, so that nothing is missed in between. */
+static void damage_begin(struct capture *c) {
+	c->unseen = 0;
+	if (c->damage == None && x11_alive(c->x)) {
+		c->damage = XDamageCreate(c->x->display, c->x->root, XDamageReportRawRectangles);
+		capture_doubt(c);
 	}
-	if (last < 0) {
-		return (struct rect){0};
-	}
-	int bottom = (last + 1) * CAPTURE_TILE;
-	bottom = bottom < c->picture->height ? bottom : c->picture->height;
-	return (struct rect){
-		0, first * CAPTURE_TILE, c->picture->width, bottom - first * CAPTURE_TILE};
 }
 
-/* Reads rows into the same place of the shared memory. 0; 1 when the screen has another size by now;
- * negative when the server is gone. One request, so that all rows are of one moment. */
-static int fetch(struct capture *c, struct rect rows, struct cua_err *err) {
-	uint32_t offset = (uint32_t)((size_t)rows.y * (size_t)rows.width * sizeof(uint32_t));
-	const struct shm_part part = {
-		.drawable = c->x->root, .y = rows.y, .width = rows.width, .height = rows.height};
-	if (shm_get(&c->shared, c->x, &part, offset) == 0) {
+/* What to fetch: what is to be compared, or all, where taking it over would cost more than that. */
+static struct rect fetch_box(const struct capture *c) {
+	struct rect box = tiles_dirty_box(c->tiles);
+	size_t cost = (size_t)box.width * (size_t)box.height + tiles_dirty_area(c->tiles);
+	return rect_empty(box) || cost < picture_pixels(c)
+		       ? box
+		       : (struct rect){0, 0, c->width, c->height};
+}
+
+/* Reads a part of the screen into the picture behind, rows without gaps. 0; 1 when the screen has
+ * another size by now; negative when the server is gone. One request, so that all is of one moment. */
+static int fetch(struct capture *c, struct rect box, struct cua_err *err) {
+	size_t offset = (1 - c->front) * picture_pixels(c) * sizeof(uint32_t);
+	const struct shm_part part = {.drawable = c->x->root,
+		.x = box.x,
+		.y = box.y,
+		.width = box.width,
+		.height = box.height};
+	if (shm_get(&c->shared, c->x, &part, (uint32_t)offset) == 0) {
 		return 0;
 	}
 	Window root = None;
@@ -190,124 +189,83 @@ static int fetch(struct capture *c, struct rect rows, struct cua_err *err) {
 	return 1;
 }
 
-static bool row_differs(const uint32_t *restrict a, const uint32_t *restrict b, int count) {
-	uint32_t differs = 0;
-	for (int i = 0; i < count; i++) {
-		differs |= a[i] ^ b[i];
-	}
-	return (differs & COLOUR) != 0;
-}
-
-static void copy_row(uint32_t *restrict to, const uint32_t *restrict from, int count) {
-	for (int i = 0; i < count; i++) {
-		to[i] = from[i] & COLOUR;
-	}
-}
-
-/* Takes over one tile's pixels; true when they differ from the ones before. */
-static bool update_tile(struct capture *c, int column, int row) {
-	struct rect r = rect_intersect((struct rect){column * CAPTURE_TILE, row * CAPTURE_TILE,
-					       CAPTURE_TILE, CAPTURE_TILE},
-		(struct rect){0, 0, c->picture->width, c->picture->height});
-	size_t stride = (size_t)c->picture->width;
-	bool differs = false;
-	for (int y = r.y; y < r.y + r.height; y++) {
-		uint32_t *to = c->picture->pixels + (size_t)y * stride + (size_t)r.x;
-		const uint32_t *from = c->shared.pixels + (size_t)y * stride + (size_t)r.x;
-		if (row_differs(to, from, r.width)) {
-			differs = true;
-			copy_row(to, from, r.width);
-		}
-	}
-	return differs;
-}
-
-/* Compares the dirty tiles; true when any changed. */
-static bool update(struct capture *c) {
-	bool changed = false;
-	uint64_t frame = c->frame + 1;
-	for (int row = 0; row < c->rows; row++) {
-		for (int column = 0; column < c->columns; column++) {
-			struct tile *tile = tile_at(c, column, row);
-			if (tile->dirty && update_tile(c, column, row)) {
-				tile->frame = frame;
-				changed = true;
-			}
-			tile->dirty = false;
-		}
-	}
-	c->dirty = false;
+/* Compares what was fetched; true when any of it changed. */
+static bool update(struct capture *c, struct rect box) {
+	bool whole = box.width == c->width && box.height == c->height;
+	uint64_t now = loop_now_us();
+	struct tiles_look look = {
+		.before = picture_of(c, c->front),
+		.now = {.pixels = picture_of(c, 1 - c->front),
+			.width = box.width,
+			.height = box.height,
+			.stride = (size_t)box.width},
+		.box = box,
+		.copy = !whole,
+		.at_us = tiles_dirty_area(c->tiles) > 0 ? c->damage_us : now,
+		.now_us = now,
+	};
+	bool changed = tiles_compare(c->tiles, &look, c->frame + 1) > 0;
 	c->frame += changed;
+	if (whole) {
+		c->front = 1 - c->front;
+		c->whole_us = now;
+	}
 	return changed;
 }
 
 int capture_look(struct capture *c, struct cua_err *err) {
 	bool resized = false;
+	damage_begin(c);
 	for (int i = 0; i < SIZE_TRIES; i++) {
-		if (c->picture->width != c->x->width || c->picture->height != c->x->height) {
+		if (!size_right(c)) {
 			int r = resize(c, err);
 			if (r < 0) {
 				return r;
 			}
 			resized = true;
 		}
-		struct rect rows = dirty_rows(c);
-		int r = rect_empty(rows) ? 0 : fetch(c, rows, err);
+		if (loop_now_us() - c->whole_us > DOUBT_US) {
+			tiles_doubt(c->tiles);
+		}
+		struct rect box = fetch_box(c);
+		int r = rect_empty(box) ? 0 : fetch(c, box, err);
 		if (r < 0) {
 			return r;
 		}
 		if (r == 0) {
-			return update(c) || resized;
+			return (!rect_empty(box) && update(c, box)) || resized;
 		}
 	}
 	return cua_err_set(err, CUA_INTERNAL, "the screen cannot be captured");
 }
 
 struct view capture_view(const struct capture *c) {
-	return frame_view(c->picture);
+	return (struct view){.pixels = picture_of(c, c->front),
+		.width = c->width,
+		.height = c->height,
+		.stride = (size_t)c->width};
 }
 
 uint64_t capture_frame(const struct capture *c) {
 	return c->frame;
 }
 
-uint64_t capture_frame_of(const struct capture *c, struct rect part) {
-	uint64_t newest = 0;
-	int right = (part.x + part.width - 1) / CAPTURE_TILE;
-	int bottom = (part.y + part.height - 1) / CAPTURE_TILE;
-	for (int row = part.y / CAPTURE_TILE; row <= bottom && row < c->rows; row++) {
-		for (int column = part.x / CAPTURE_TILE; column <= right && column < c->columns;
-			column++) {
-			uint64_t frame = tile_at(c, column, row)->frame;
-			newest = frame > newest ? frame : newest;
-		}
-	}
-	return newest;
+const struct tiles *capture_tiles(const struct capture *c) {
+	return c->tiles;
 }
 
-/* The run of changed tiles that begins at this one, as pixels; 0 wide when it has not changed. */
-static struct rect changed_run(const struct capture *c, uint64_t since, int column, int row) {
-	int end = column;
-	while (end < c->columns && tile_at(c, end, row)->frame > since) {
-		end++;
-	}
-	return rect_intersect((struct rect){column * CAPTURE_TILE, row * CAPTURE_TILE,
-				      (end - column) * CAPTURE_TILE, CAPTURE_TILE},
-		(struct rect){0, 0, c->picture->width, c->picture->height});
+uint64_t capture_frame_of(const struct capture *c, struct rect part) {
+	return tiles_frame_of(c->tiles, part);
 }
 
 size_t capture_changed(const struct capture *c, uint64_t since, struct rect *ret, size_t max) {
-	size_t count = 0;
-	for (int row = 0; row < c->rows; row++) {
-		for (int column = 0; column < c->columns;) {
-			struct rect run = changed_run(c, since, column, row);
-			if (!rect_empty(run)) {
-				count = rect_list_add(ret, count, max, run);
-			}
-			column += 1 + (run.width + CAPTURE_TILE - 1) / CAPTURE_TILE;
-		}
+	return tiles_changed(c->tiles, since, TILES_ANY, ret, max);
+}
+
+void capture_input(struct capture *c, bool going_on) {
+	if (c->tiles) {
+		tiles_input(c->tiles, loop_now_us(), going_on);
 	}
-	return count;
 }
 
 /* ---------------------------------------------------------------- cursor */

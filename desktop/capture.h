@@ -1,15 +1,16 @@
 /* What is on the screen: pixels by shared memory, and which parts changed when.
  *
- * Damage only marks tiles; nothing is copied until somebody looks, and then only tiles whose pixels
- * really differ count as changed. Every look that found a change raises the frame number. */
+ * Damage only marks tiles; nothing is fetched until somebody looks, and then only tiles whose pixels
+ * really differ count as changed. Every look that found a change raises the frame number.
+ *
+ * The pixels lie in memory that the X server can write, too. It has no reason to, but it is not
+ * trusted: whoever reads them must stand any value at any time. The top byte of a pixel is anything. */
 #pragma once
 
-#include "desktop/frame.h"
+#include "desktop/tiles.h"
 #include "desktop/x11.h"
 
 struct capture;
-
-#define CAPTURE_TILE 64
 
 /* Begins to watch the screen; the first frame has this number. The connection must outlive it. The
  * caller frees it. NULL on failure. */
@@ -24,8 +25,14 @@ bool capture_dirty(const struct capture *c);
 /* Looks: brings pixels, size and frame number up to date with the events seen so far. 1 when the
  * picture changed, 0 when not, -CUA_NOT_FOUND when the server is gone. */
 int capture_look(struct capture *c, struct cua_err *err) CUA_CHECK;
-/* Has the next look compare the whole screen, whatever damage said. */
+/* Has the next look compare the whole screen, whatever damage said. Looks do that by themselves when
+ * the last such comparison is a second ago. */
 void capture_doubt(struct capture *c);
+/* Nobody will look soon: where much is drawn, the server is asked to tell no more of it until the
+ * next look, which then compares the whole screen. */
+void capture_rest(struct capture *c);
+/* Input happens now; going_on: until told otherwise. See tiles_input(). */
+void capture_input(struct capture *c, bool going_on);
 
 /* The pixels of the last look; valid until the next one. */
 struct view capture_view(const struct capture *c);
@@ -33,6 +40,8 @@ struct view capture_view(const struct capture *c);
 uint64_t capture_frame(const struct capture *c);
 /* The frame with which this part of the screen last changed. */
 uint64_t capture_frame_of(const struct capture *c, struct rect part);
+/* What changed when, in detail; valid until the next look. NULL after a look that failed. */
+const struct tiles *capture_tiles(const struct capture *c);
 /* What changed after a frame, as at most max rectangles. The number of them. */
 size_t capture_changed(const struct capture *c, uint64_t since, struct rect *ret, size_t max);
 

@@ -125,12 +125,13 @@ struct view view_part(struct view view, struct rect part) {
 }
 
 bool view_uniform(struct view view) {
+	const uint32_t colour = 0x00ffffff;
 	uint32_t first = view.pixels[0];
 	uint32_t differs = 0;
 	for (int y = 0; y < view.height && !differs; y++) {
 		const uint32_t *row = view.pixels + (size_t)y * view.stride;
 		for (int x = 0; x < view.width; x++) {
-			differs |= row[x] ^ first;
+			differs |= (row[x] ^ first) & colour;
 		}
 	}
 	return differs == 0;

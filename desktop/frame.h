@@ -1,6 +1,7 @@
 /* Pixels in memory, rectangles, and making a picture smaller. Knows nothing of X or of encodings.
  *
- * A pixel is a uint32_t 0x00RRGGBB; the top byte is always 0. */
+ * A pixel is a uint32_t 0x??RRGGBB; what the top byte holds means nothing but where alpha is spoken
+ * of. */
 #pragma once
 
 #include <stdbool.h>
