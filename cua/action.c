@@ -531,8 +531,10 @@ static const struct {
 } results[CUA_RESULT_MAX_] = {
 	[CUA_RESULT_EFFECT] = {"effect",
 		"effect (changed, unchanged, or unknown without settle), changed "
-		"[[x,y,width,height],…], frame, settled, elapsed_ms; screenshot where it was "
-		"asked for; released after release_all."},
+		"[[x,y,width,height],…], frame, settled, elapsed_ms; animated "
+		"[[x,y,width,height],…] where something moves by itself (a caret, a spinner, a "
+		"video), which is neither waited for nor counted as an effect; screenshot where it "
+		"was asked for; released after release_all."},
 	[CUA_RESULT_PICTURE] = {"picture",
 		"mime, width, height, frame, and data (base64; bytes in a binary answer), or "
 		"unchanged and frame."},

@@ -5,6 +5,8 @@
 #include "desktop/perform_priv.h"
 
 #define SETTLE_MAX_MS 2000
+/* A program gets at least so long to show its first reaction, however short the quiet time. */
+#define FIRST_MS 200
 #define DRAG_MS 300
 /* A long list of keys lets the loop turn after so many presses. */
 #define PRESSES_PER_STEP 64
@@ -223,10 +225,21 @@ static void modifiers_up(struct job *job) {
 	job->modifiers_down = false;
 }
 
+/* Keys and buttons that stay held go on acting: they repeat, they select. */
+static void acting(struct job *job, bool on) {
+	if (on || job->acting) {
+		scene_input(job->scene, on || input_holds(job->scene->input));
+	}
+	job->acting = on;
+}
+
 static int stage_begin(struct job *job, struct cua_err *err) {
 	int r = read_modifiers(job, err);
 	if (r == 0) {
 		r = job_begin(job, err);
+	}
+	if (r == 0) {
+		acting(job, true);
 	}
 	if (r == 0 && job->modifiers.count > 0) {
 		r = input_keys_down(job->scene->input, job->lease, &job->modifiers, err);
@@ -241,6 +254,7 @@ void act_input_undo(struct job *job) {
 	if (job->scene->input) {
 		chord_up(job);
 		modifiers_up(job);
+		acting(job, false);
 	}
 }
 
@@ -248,9 +262,10 @@ static int stage_over(struct job *job, struct cua_err *err) {
 	const cua_Args *args = &job->call.args;
 	act_input_undo(job);
 	int r = x11_sync(job->scene->x, err);
+	scene_input(job->scene, input_holds(job->scene->input));
 	if (r == 0 && args->has_settle && args->settle > 0) {
-		return job_settle(
-			job, args->settle, args->has_settle_max ? args->settle_max : SETTLE_MAX_MS);
+		return job_settle(job, args->settle,
+			args->has_settle_max ? args->settle_max : SETTLE_MAX_MS, FIRST_MS);
 	}
 	return r;
 }

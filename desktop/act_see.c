@@ -33,9 +33,10 @@ static int take_picture(struct job *job, struct cua_err *err) {
 
 int act_screenshot(struct job *job, struct cua_err *err) {
 	const cua_Args *args = &job->call.args;
+	scene_attend(job->scene);
 	if (job->at++ == 0 && args->has_settle && args->settle > 0) {
-		return job_settle(
-			job, args->settle, args->has_settle_max ? args->settle_max : SETTLE_MAX_MS);
+		return job_settle(job, args->settle,
+			args->has_settle_max ? args->settle_max : SETTLE_MAX_MS, 0);
 	}
 	int r = scene_look(job->scene, err);
 	if (r < 0) {
@@ -95,7 +96,7 @@ int act_wait_settled(struct job *job, struct cua_err *err) {
 			return r;
 		}
 		return job_settle(job, args->has_quiet ? args->quiet : QUIET_MS,
-			args->has_settle_max ? args->settle_max : WAIT_SETTLED_MAX_MS);
+			args->has_settle_max ? args->settle_max : WAIT_SETTLED_MAX_MS, 0);
 	}
 	job->result->has_settled = true;
 	job->result->settled = job->settled;

@@ -127,7 +127,7 @@ bool capture_event(struct capture *c, const XEvent *event) {
 }
 
 bool capture_dirty(const struct capture *c) {
-	return !size_right(c) || !rect_empty(tiles_dirty_box(c->tiles));
+	return !size_right(c) || tiles_dirty(c->tiles);
 }
 
 void capture_doubt(struct capture *c) {
@@ -256,10 +256,6 @@ const struct tiles *capture_tiles(const struct capture *c) {
 
 uint64_t capture_frame_of(const struct capture *c, struct rect part) {
 	return tiles_frame_of(c->tiles, part);
-}
-
-size_t capture_changed(const struct capture *c, uint64_t since, struct rect *ret, size_t max) {
-	return tiles_changed(c->tiles, since, TILES_ANY, ret, max);
 }
 
 void capture_input(struct capture *c, bool going_on) {

@@ -42,9 +42,6 @@ uint64_t capture_frame(const struct capture *c);
 uint64_t capture_frame_of(const struct capture *c, struct rect part);
 /* What changed when, in detail; valid until the next look. NULL after a look that failed. */
 const struct tiles *capture_tiles(const struct capture *c);
-/* What changed after a frame, as at most max rectangles. The number of them. */
-size_t capture_changed(const struct capture *c, uint64_t since, struct rect *ret, size_t max);
-
 /* The pointer as the server draws it. */
 struct capture_cursor {
 	int x; /* hot spot on the screen */

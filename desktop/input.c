@@ -300,6 +300,10 @@ void input_lease_end(struct input *in, uint32_t lease) {
 	x11_flush(in->x);
 }
 
+bool input_holds(const struct input *in) {
+	return in->hold_count > 0;
+}
+
 /* Lets go of what the server says is down. */
 static unsigned release_foreign(struct input *in) {
 	char keys[32] = {0};

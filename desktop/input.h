@@ -63,5 +63,7 @@ void input_key_up(struct input *in, uint32_t lease, uint32_t keysym);
 
 /* Lets go of what this lease holds and no other does. */
 void input_lease_end(struct input *in, uint32_t lease);
+/* True while a key or button is held. */
+bool input_holds(const struct input *in);
 /* Lets go of every key and button, whoever pressed it. Returns how many were down. */
 unsigned input_release_all(struct input *in);

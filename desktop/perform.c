@@ -49,40 +49,52 @@ static void on_settled(struct settle_wait *wait, bool settled) {
 	start_next(p);
 }
 
-int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms) {
-	settle_begin(job->scene->settle, &job->wait, (uint32_t[]){quiet_ms, max_ms}, on_settled);
+int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t first_ms) {
+	const struct settle_want want = {.quiet_ms = quiet_ms,
+		.max_ms = max_ms,
+		.first_ms = first_ms,
+		.since_us = job->begin_us};
+	settle_begin(job->scene->settle, &job->wait, &want, on_settled);
 	return JOB_SETTLES;
 }
 
 int job_begin(struct job *job, struct cua_err *err) {
+	scene_attend(job->scene);
 	int r = scene_look(job->scene, err);
 	if (r < 0) {
 		return r;
 	}
 	job->start_frame = capture_frame(job->scene->capture);
+	job->begin_us = loop_now_us();
 	return 0;
 }
 
+static size_t changed_rects(
+	const struct job *job, enum tiles_which which, cua_Rect ret[CUA_CHANGED_MAX]) {
+	struct rect list[CUA_CHANGED_MAX];
+	size_t count = tiles_changed(
+		capture_tiles(job->scene->capture), job->start_frame, which, list, CUA_CHANGED_MAX);
+	for (size_t i = 0; i < count; i++) {
+		ret[i] = (cua_Rect){list[i].x, list[i].y, list[i].width, list[i].height};
+	}
+	return count;
+}
+
 int job_effect(struct job *job, bool waited, struct cua_err *err) {
+	scene_attend(job->scene);
 	int r = scene_look(job->scene, err);
 	if (r < 0) {
 		return r;
 	}
 	cua_ActionResult *result = job->result;
-	struct rect changed[CUA_CHANGED_MAX];
-	size_t count =
-		capture_changed(job->scene->capture, job->start_frame, changed, CUA_CHANGED_MAX);
+	result->changed_count = (pb_size_t)changed_rects(job, TILES_REAL, result->changed);
+	result->animated_count = (pb_size_t)changed_rects(job, TILES_ANIMATED, result->animated);
 	result->has_effect = true;
 	result->effect = cua_Effect_EFFECT_UNKNOWN;
-	if (count > 0) {
+	if (result->changed_count > 0) {
 		result->effect = cua_Effect_EFFECT_CHANGED;
 	} else if (waited) {
 		result->effect = cua_Effect_EFFECT_UNCHANGED;
-	}
-	result->changed_count = (pb_size_t)count;
-	for (size_t i = 0; i < count; i++) {
-		result->changed[i] =
-			(cua_Rect){changed[i].x, changed[i].y, changed[i].width, changed[i].height};
 	}
 	result->has_frame = true;
 	result->frame = capture_frame(job->scene->capture);
@@ -289,8 +301,10 @@ void perform_lease_end(struct perform *p, uint32_t lease) {
 	for (struct job *job = p->jobs; job; job = job->next) {
 		job->orphan = job->orphan || job->lease == lease;
 	}
-	if (p->config.scene->input) {
-		input_lease_end(p->config.scene->input, lease);
+	struct scene *scene = p->config.scene;
+	if (scene->input && input_holds(scene->input)) {
+		input_lease_end(scene->input, lease);
+		scene_input(scene, input_holds(scene->input));
 	}
 }
 

@@ -19,12 +19,13 @@ struct job {
 	char *text;
 	uint64_t start_us;
 	uint64_t start_frame;
+	uint64_t begin_us; /* when job_begin() looked */
 	int stage; /* of the steps that all input actions have */
 	int at; /* the action's own progress */
 	unsigned released; /* by release_all */
 	bool orphan; /* the lease has ended: hold nothing for it */
 	bool queued; /* an input action that waits for its turn */
-	bool settling;
+	bool acting; /* the scene was told that input goes on */
 	bool settled; /* what the settle_wait said */
 	struct settle_wait wait;
 	struct loop_timer *timer;
@@ -44,8 +45,9 @@ struct job {
  * JOB_SETTLES; negative when it failed. */
 typedef int act_fn(struct job *job, struct cua_err *err);
 
-/* Begins a wait for quiet. Returns JOB_SETTLES. */
-int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms);
+/* Begins a wait for quiet. first_ms: if nothing has changed since job_begin(), at least so long.
+ * Returns JOB_SETTLES. */
+int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t first_ms);
 /* Looks at the screen and remembers this frame as the one before the action. 0 or negative. */
 int job_begin(struct job *job, struct cua_err *err) CUA_CHECK;
 /* Looks again and tells what has changed since job_begin(). waited: long enough that no change means

@@ -7,6 +7,11 @@
 #include "cua/limits.h"
 
 #define TICK_MS 16
+/* How long, how often and with which part of its time a scene is attended without need. */
+#define ATTEND_US 5000000
+#define ATTEND_TICK_MS 100
+#define ATTEND_TICK_MAX_MS 1000
+#define ATTEND_SHARE 200
 /* Events that one look drains before it goes on with what it has. */
 #define DRAINS 8
 
@@ -81,10 +86,39 @@ void scene_event(struct scene *scene, union _XEvent *event) {
 	}
 }
 
+void scene_attend(struct scene *scene) {
+	scene->attend_us = loop_now_us() + ATTEND_US;
+}
+
+void scene_input(struct scene *scene, bool going_on) {
+	if (scene->capture) {
+		capture_input(scene->capture, going_on);
+	}
+}
+
+static uint64_t slow_tick_ms(const struct scene *scene) {
+	uint64_t ms = scene->look_cost_us * ATTEND_SHARE / 1000;
+	ms = ms > ATTEND_TICK_MAX_MS ? ATTEND_TICK_MAX_MS : ms;
+	return ms < ATTEND_TICK_MS ? ATTEND_TICK_MS : ms;
+}
+
+static void start_tick(struct scene *scene, bool slow) {
+	if (!loop_timer_running(scene->tick) || (scene->slow && !slow)) {
+		scene->slow = slow;
+		loop_timer_start(scene->tick, slow ? slow_tick_ms(scene) : TICK_MS);
+	}
+}
+
 void scene_pump(struct scene *scene) {
-	if (scene->capture && capture_dirty(scene->capture) && !loop_timer_running(scene->tick) &&
-		(scene->watched || settle_busy(scene->settle))) {
-		loop_timer_start(scene->tick, TICK_MS);
+	if (!scene->capture || !capture_dirty(scene->capture)) {
+		return;
+	}
+	if (scene->watched || settle_busy(scene->settle)) {
+		start_tick(scene, false);
+	} else if (loop_now_us() < scene->attend_us) {
+		start_tick(scene, true);
+	} else {
+		capture_rest(scene->capture);
 	}
 }
 
@@ -92,14 +126,16 @@ int scene_look(struct scene *scene, struct cua_err *err) {
 	if (!scene->capture) {
 		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
 	}
+	uint64_t start_us = loop_now_us();
 	int r = x11_sync(scene->x, err);
 	for (int i = 0; r == 0 && i < DRAINS && x11_dispatch(scene->x, on_event, scene); i++) {
 	}
 	if (r == 0) {
 		r = capture_look(scene->capture, err);
 	}
-	if (r > 0) {
-		settle_changed(scene->settle);
+	if (r >= 0) {
+		settle_changed(scene->settle, tiles_restless_us(capture_tiles(scene->capture)));
 	}
+	scene->look_cost_us = loop_now_us() - start_us;
 	return r;
 }

@@ -10,6 +10,9 @@ struct scene {
 	struct loop *loop;
 	struct settle *settle;
 	struct loop_timer *tick; /* runs while damage is being gathered */
+	bool slow; /* it runs for no hurry */
+	uint64_t attend_us; /* until then, changes are looked at now and then */
+	uint64_t look_cost_us; /* of the last look */
 	uint64_t next_frame; /* first number for the next connection */
 	bool watched; /* somebody else than a settle_wait wants changes to be looked at */
 	x11_event_fn *on_event; /* is told of every event, whoever dispatches it; NULL: nobody */
@@ -31,6 +34,11 @@ int scene_attach(struct scene *scene, struct x11 *x, struct cua_err *err) CUA_CH
 void scene_detach(struct scene *scene);
 /* Takes an event of the connection. */
 void scene_event(struct scene *scene, union _XEvent *event);
+/* Somebody acts on this screen: for some seconds, what moves by itself is learned, so that it is known
+ * when it matters. It costs little, and nothing afterwards. */
+void scene_attend(struct scene *scene);
+/* Input begins or goes on (true), or has ended just now. */
+void scene_input(struct scene *scene, bool going_on);
 /* To be called each time that the loop is about to wait: arranges a look if there is damage and
  * somebody cares. */
 void scene_pump(struct scene *scene);

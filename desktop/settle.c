@@ -13,13 +13,21 @@ static uint64_t later(uint64_t a, uint64_t b) {
 	return a > b ? a : b;
 }
 
+static uint64_t us(uint32_t ms) {
+	return (uint64_t)ms * 1000;
+}
+
 static uint64_t quiet_at(const struct settle *settle, const struct settle_wait *wait) {
-	return later(wait->start_us, settle->changed_us) + wait->quiet_us;
+	const struct settle_want *want = &wait->want_;
+	uint64_t quiet = later(wait->start_us, settle->changed_us) + us(want->quiet_ms);
+	return settle->changed_us > want->since_us
+		       ? quiet
+		       : later(quiet, wait->start_us + us(want->first_ms));
 }
 
 static uint64_t ends_at(const struct settle *settle, const struct settle_wait *wait) {
 	uint64_t quiet = quiet_at(settle, wait);
-	uint64_t cap = wait->start_us + wait->cap_us;
+	uint64_t cap = wait->start_us + us(wait->want_.max_ms);
 	return quiet < cap ? quiet : cap;
 }
 
@@ -86,15 +94,14 @@ struct settle *settle_free(struct settle *settle) {
 	return NULL;
 }
 
-void settle_begin(struct settle *settle, struct settle_wait *wait, const uint32_t quiet_max_ms[2],
+void settle_begin(struct settle *settle, struct settle_wait *wait, const struct settle_want *want,
 	void (*fn)(struct settle_wait *wait, bool settled)) {
 	*wait = (struct settle_wait){
 		.next_ = &settle->head,
 		.previous_ = settle->head.previous_,
 		.settle_ = settle,
 		.start_us = loop_now_us(),
-		.quiet_us = (uint64_t)quiet_max_ms[0] * 1000,
-		.cap_us = (uint64_t)quiet_max_ms[1] * 1000,
+		.want_ = *want,
 		.fn_ = fn,
 	};
 	wait->previous_->next_ = wait;
@@ -111,8 +118,11 @@ void settle_cancel(struct settle_wait *wait) {
 	wait->settle_ = NULL;
 }
 
-void settle_changed(struct settle *settle) {
-	settle->changed_us = loop_now_us();
+void settle_changed(struct settle *settle, uint64_t changed_us) {
+	if (changed_us != settle->changed_us) {
+		settle->changed_us = changed_us;
+		set_timer(settle);
+	}
 }
 
 bool settle_busy(const struct settle *settle) {

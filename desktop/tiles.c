@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "cua/limits.h"
+
 #define COLOUR 0x00ffffffu /* the fourth byte of a pixel holds whatever drawing left there */
 /* Between two looks, nobody has seen more of what went on than this. */
 #define UNSEEN_US 500000
@@ -71,8 +73,7 @@ static struct rect screen(const struct tiles *t) {
 static struct rect rect_of(const struct tiles *t, size_t index) {
 	int column = (int)(index % (size_t)t->columns);
 	int row = (int)(index / (size_t)t->columns);
-	return rect_intersect(
-		(struct rect){column * TILE, row * TILE, TILE, TILE}, screen(t));
+	return rect_intersect((struct rect){column * TILE, row * TILE, TILE, TILE}, screen(t));
 }
 
 static size_t count_of(const struct tiles *t) {
@@ -108,6 +109,10 @@ void tiles_mark(struct tiles *t, struct rect r) {
 
 void tiles_doubt(struct tiles *t) {
 	t->doubted = true;
+}
+
+bool tiles_dirty(const struct tiles *t) {
+	return t->doubted || t->dirty > 0;
 }
 
 struct rect tiles_dirty_box(const struct tiles *t) {
@@ -166,15 +171,6 @@ static const uint32_t *now_row(const struct pair *p, int y) {
 	return p->now + (size_t)y * p->now_stride;
 }
 
-/* The first row that differs, counted from the top; the height when none does. */
-static int first_row(const struct pair *p) {
-	int y = 0;
-	while (y < p->at.height && !row_differs(before_row(p, y), now_row(p, y), p->at.width)) {
-		y++;
-	}
-	return y;
-}
-
 /* The smallest rectangle around all differences from row `top` on, on the screen. */
 static struct rect difference(const struct pair *p, int top) {
 	int left = p->at.width;
@@ -214,8 +210,7 @@ static uint64_t hash(const uint32_t *pixels, size_t stride, struct rect box) {
 }
 
 /* Describes a change for those who look for animations. */
-static struct motion_change describe(
-	const struct tiles *t, const struct pair *p, struct rect box) {
+static struct motion_change describe(const struct tiles *t, const struct pair *p, struct rect box) {
 	struct motion_change change = {.box = box, .at_us = t->clock_us, .input_us = t->input_us};
 	if (!rect_empty(box) && box.width <= MOTION_CARET_W && box.height <= MOTION_CARET_H) {
 		size_t x = (size_t)(box.x - p->at.x);
@@ -233,8 +228,8 @@ static void copy_from(const struct pair *p, int top) {
 }
 
 /* Writes down what a change of a tile means. */
-static void judge(struct tile *tile, const struct motion_change *change, uint64_t frame,
-	uint64_t at_us) {
+static void judge(
+	struct tile *tile, const struct motion_change *change, uint64_t frame, uint64_t at_us) {
 	enum motion_verdict verdict = motion_change(&tile->motion, change);
 	if (verdict == MOTION_BEGINS) {
 		tile->run_frame = tile->real_frame;
@@ -251,26 +246,82 @@ static void judge(struct tile *tile, const struct motion_change *change, uint64_
 	tile->box = change->box;
 }
 
-/* Compares one tile; true when it changed. */
-static bool compare_tile(struct tiles *t, const struct tiles_look *look, size_t index, bool exact,
-	uint64_t frame) {
+/* A comparison under way. */
+struct compare {
+	const struct tiles_look *look;
+	bool exact; /* find out where tiles changed */
+	uint64_t frame;
+	int top[CUA_SCREEN_MAX_W / TILE +
+		1]; /* of each tile of a row the first difference, or -1 */
+};
+
+/* Takes a tile over that differs from row `top` on. */
+static void take_tile(struct tiles *t, const struct compare *c, size_t index, int top) {
 	struct tile *tile = &t->tile[index];
-	struct pair p = pair_of(t, look, rect_of(t, index));
-	motion_expire(&tile->motion, t->clock_us);
-	int top = first_row(&p);
-	if (top == p.at.height) {
-		return false;
-	}
+	struct pair p = pair_of(t, c->look, rect_of(t, index));
 	struct rect box = {0};
-	if (exact || tile->motion.kind != MOTION_NONE) {
+	motion_expire(&tile->motion, t->clock_us);
+	if (c->exact || tile->motion.kind != MOTION_NONE) {
 		box = difference(&p, top);
 	}
 	struct motion_change change = describe(t, &p, box);
-	judge(tile, &change, frame, look->at_us);
-	if (look->copy) {
+	judge(tile, &change, c->frame, c->look->at_us);
+	if (c->look->copy) {
 		copy_from(&p, top);
 	}
-	return true;
+}
+
+static bool in_question(const struct tiles *t, size_t index) {
+	return t->doubted || t->tile[index].dirty;
+}
+
+/* Compares one line of a row of tiles; the number of tiles whose first difference it holds. */
+static int compare_line(const struct tiles *t, struct compare *c, size_t first, int y) {
+	const struct tiles_look *look = c->look;
+	const uint32_t *before = look->before + (size_t)y * (size_t)t->width;
+	const uint32_t *now = look->now.pixels + (size_t)(y - look->box.y) * look->now.stride;
+	int found = 0;
+	for (int i = 0; i < t->columns; i++) {
+		int x = i * TILE;
+		if (c->top[i] >= 0 || !in_question(t, first + (size_t)i)) {
+			continue;
+		}
+		int width = t->width - x < TILE ? t->width - x : TILE;
+		if (row_differs(before + x, now + (x - look->box.x), width)) {
+			c->top[i] = y % TILE;
+			found++;
+		}
+	}
+	return found;
+}
+
+/* Finds the first difference of each tile of a row of tiles: line by line, as memory likes it. */
+static void compare_row(const struct tiles *t, struct compare *c, int row) {
+	size_t first = index_of(t, 0, row);
+	int height = rect_of(t, first).height;
+	int left = 0; /* tiles without a difference */
+	for (int i = 0; i < t->columns; i++) {
+		c->top[i] = -1;
+		left += in_question(t, first + (size_t)i);
+	}
+	for (int y = 0; left > 0 && y < height; y++) {
+		left -= compare_line(t, c, first, row * TILE + y);
+	}
+}
+
+/* The number of tiles of a row that changed. */
+static size_t take_row(struct tiles *t, struct compare *c, int row) {
+	size_t changed = 0;
+	compare_row(t, c, row);
+	for (int i = 0; i < t->columns; i++) {
+		size_t index = index_of(t, i, row);
+		if (c->top[i] >= 0) {
+			take_tile(t, c, index, c->top[i]);
+			changed++;
+		}
+		t->tile[index].dirty = false;
+	}
+	return changed;
 }
 
 static void advance(struct tiles *t, uint64_t now_us) {
@@ -280,15 +331,11 @@ static void advance(struct tiles *t, uint64_t now_us) {
 }
 
 size_t tiles_compare(struct tiles *t, const struct tiles_look *look, uint64_t frame) {
+	struct compare c = {.look = look, .exact = 2 * t->dirty <= count_of(t), .frame = frame};
 	size_t changed = 0;
-	bool exact = 2 * t->dirty <= count_of(t);
 	advance(t, look->now_us);
-	bool any = t->doubted || t->dirty > 0;
-	for (size_t i = 0; any && i < count_of(t); i++) {
-		if (t->doubted || t->tile[i].dirty) {
-			changed += compare_tile(t, look, i, exact, frame);
-			t->tile[i].dirty = false;
-		}
+	for (int row = look->box.y / TILE; row * TILE < look->box.y + look->box.height; row++) {
+		changed += take_row(t, &c, row);
 	}
 	t->doubted = false;
 	t->dirty = 0;
@@ -352,8 +399,8 @@ size_t tiles_changed(const struct tiles *t, uint64_t since, enum tiles_which whi
 	size_t count = 0;
 	struct rect run = {0}; /* of neighbours in one row */
 	for (size_t i = 0; i < count_of(t); i++) {
-		struct rect r = wanted(&t->tile[i], since, which) ? told(t, i, which)
-								  : (struct rect){0};
+		struct rect r =
+			wanted(&t->tile[i], since, which) ? told(t, i, which) : (struct rect){0};
 		bool joins = r.x == run.x + run.width && r.y == run.y && r.height == run.height;
 		if (!rect_empty(run) && !rect_empty(r) && joins) {
 			run.width += r.width;

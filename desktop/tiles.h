@@ -27,6 +27,8 @@ struct tiles *tiles_free(struct tiles *t);
 void tiles_mark(struct tiles *t, struct rect r);
 /* Anything may have changed unseen: the next comparison is of the whole screen. */
 void tiles_doubt(struct tiles *t);
+/* True when something is to be compared. */
+bool tiles_dirty(const struct tiles *t);
 /* The smallest rectangle around what is to be compared, on the screen; empty when nothing is. */
 struct rect tiles_dirty_box(const struct tiles *t);
 /* How many pixels lie in tiles that were marked, about. */

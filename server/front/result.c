@@ -38,10 +38,10 @@ static json_t *text_or_empty(const char *text) {
 	return json ? json : json_string("");
 }
 
-static json_t *changed_json(const cua_ActionResult *told) {
+static json_t *rects_json(const cua_Rect *rects, size_t count) {
 	json_t *list = json_array();
-	for (size_t i = 0; i < told->changed_count; i++) {
-		const cua_Rect *r = &told->changed[i];
+	for (size_t i = 0; i < count; i++) {
+		const cua_Rect *r = &rects[i];
 		(void)json_array_append_new(
 			list, json_pack("[i, i, i, i]", r->x, r->y, r->width, r->height));
 	}
@@ -50,8 +50,13 @@ static json_t *changed_json(const cua_ActionResult *told) {
 
 static json_t *effect_json(const cua_ActionResult *told) {
 	json_t *json = json_pack("{s:s, s:o, s:I, s:b, s:f}", "effect", effect_name(told),
-		"changed", changed_json(told), "frame", (json_int_t)told->frame, "settled",
-		(int)told->settled, "elapsed_ms", told->elapsed_us / 1000.0);
+		"changed", rects_json(told->changed, told->changed_count), "frame",
+		(json_int_t)told->frame, "settled", (int)told->settled, "elapsed_ms",
+		told->elapsed_us / 1000.0);
+	if (json && told->animated_count > 0) {
+		(void)json_object_set_new(
+			json, "animated", rects_json(told->animated, told->animated_count));
+	}
 	if (json && told->has_released) {
 		(void)json_object_set_new(json, "released", json_integer(told->released));
 	}
