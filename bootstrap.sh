@@ -24,7 +24,7 @@ readonly test_packages=(
 	x11-utils xterm xvfb
 )
 readonly bench_packages=(
-	imagemagick lxc xdotool
+	fonts-dejavu-core imagemagick lxc python3-pil scrot xdotool
 )
 
 readonly libexec=/usr/libexec/cuad
