@@ -24,8 +24,8 @@ struct conn_ops {
 /* The one user of a connection; called by http_conn_new(). */
 void conn_set_ops(struct conn *conn, const struct conn_ops *ops, void *state);
 
-/* Sends or queues head and then body (copied, one piece). Returns the bytes queued now. A client that
- * takes nothing for CUA_STALL_SECS is cut off. */
+/* Sends head and then body, and queues a copy of what the connection does not take at once. Returns the
+ * bytes queued now. A client that takes nothing for CUA_STALL_SECS is cut off. */
 size_t conn_write(struct conn *conn, struct cua_span head, struct cua_span body);
 /* Bytes that wait for the client. */
 size_t conn_queued(const struct conn *conn);

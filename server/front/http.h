@@ -101,9 +101,11 @@ struct route {
 struct front *ws_front(const struct ws *ws);
 /* The HTTP request that opened it (params, query, identity); valid while the socket is. */
 const struct request *ws_request(const struct ws *ws);
-/* Queues a message (copied). Returns bytes queued now; above a hard limit the socket is closed as
- * too slow by itself. */
+/* Sends a message, and queues a copy of what the client does not take at once. Returns bytes queued
+ * now; above a hard limit the socket is closed as too slow by itself. */
 size_t ws_send(struct ws *ws, struct cua_span data, bool binary);
+/* One binary message of both. */
+size_t ws_send_binary(struct ws *ws, struct cua_span head, struct cua_span body);
 /* Sends text made from JSON; takes the reference. */
 size_t ws_send_json(struct ws *ws, json_t *json);
 /* Stops and starts reading from the client. */

@@ -75,11 +75,11 @@ static void send_json(struct rpc *rpc, json_t *json) {
 
 static void send_binary(struct rpc *rpc, json_t *answer, struct cua_span bytes) {
 	size_t len = 0;
-	_cleanup_free_ void *whole = rpc->ws ? rpc_binary(answer, bytes, &len) : NULL;
+	_cleanup_free_ void *head = rpc->ws ? rpc_binary_head(answer, &len) : NULL;
 	json_decref(answer);
-	if (whole) {
-		note_queued(
-			rpc, ws_send(rpc->ws, (struct cua_span){.data = whole, .len = len}, true));
+	if (head) {
+		note_queued(rpc, ws_send_binary(rpc->ws,
+					 (struct cua_span){.data = head, .len = len}, bytes));
 	}
 }
 

@@ -87,20 +87,17 @@ json_t *rpc_error(json_t *id, int code, const char *message, json_t *data) {
 		"{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id ? id : json_null(), "error", error);
 }
 
-void *rpc_binary(const json_t *answer, struct cua_span bytes, size_t *ret_len) {
-	size_t head_len = json_dumpb(answer, NULL, 0, JSON_OUT);
-	uint8_t *whole = head_len > 0 ? malloc(4 + head_len + bytes.len) : NULL;
-	if (!whole) {
+void *rpc_binary_head(const json_t *answer, size_t *ret_len) {
+	size_t len = json_dumpb(answer, NULL, 0, JSON_OUT);
+	uint8_t *head = len > 0 ? malloc(4 + len) : NULL;
+	if (!head) {
 		return NULL;
 	}
-	whole[0] = (uint8_t)(head_len >> 24);
-	whole[1] = (uint8_t)(head_len >> 16);
-	whole[2] = (uint8_t)(head_len >> 8);
-	whole[3] = (uint8_t)head_len;
-	(void)json_dumpb(answer, (char *)whole + 4, head_len, JSON_OUT);
-	if (bytes.len > 0) {
-		memcpy(whole + 4 + head_len, bytes.data, bytes.len);
-	}
-	*ret_len = 4 + head_len + bytes.len;
-	return whole;
+	head[0] = (uint8_t)(len >> 24);
+	head[1] = (uint8_t)(len >> 16);
+	head[2] = (uint8_t)(len >> 8);
+	head[3] = (uint8_t)len;
+	(void)json_dumpb(answer, (char *)head + 4, len, JSON_OUT);
+	*ret_len = 4 + len;
+	return head;
 }

@@ -31,6 +31,6 @@ void rpc_call_done(struct rpc_call *call);
 /* Answers; id is borrowed and NULL becomes null. result and data are taken over. */
 json_t *rpc_answer(json_t *id, json_t *result);
 json_t *rpc_error(json_t *id, int code, const char *message, json_t *data);
-/* An answer whose picture is bytes: length of the head, the head, the bytes. The caller frees;
- * NULL without memory. */
-void *rpc_binary(const json_t *answer, struct cua_span bytes, size_t *ret_len);
+/* What comes before the bytes of a binary answer: the length of the head, and the head. The caller
+ * frees; NULL without memory. */
+void *rpc_binary_head(const json_t *answer, size_t *ret_len);

@@ -64,17 +64,26 @@ static bool buffer_add(struct buffer *buf, const void *data, size_t len) {
 
 /* ---------------------------------------------------------------- sending */
 
-static size_t send_frame(struct ws *ws, enum ws_opcode opcode, struct cua_span payload) {
+/* One frame whose payload is both spans; the second one is not copied unless it must wait. */
+static size_t send_frame_of(
+	struct ws *ws, enum ws_opcode opcode, struct cua_span first, struct cua_span second) {
 	uint8_t head[WS_HEAD_MAX];
-	size_t size = ws_head_make(head, opcode, payload.len);
-	if (!ws->corked) {
-		return conn_write(ws->conn, (struct cua_span){.data = head, .len = size}, payload);
-	}
-	if (!buffer_add(&ws->cork, head, size) ||
-		!buffer_add(&ws->cork, payload.data, payload.len)) {
+	size_t size = ws_head_make(head, opcode, first.len + second.len);
+	struct buffer own = {0};
+	struct buffer *front = ws->corked ? &ws->cork : &own;
+	if (!buffer_add(front, head, size) || !buffer_add(front, first.data, first.len) ||
+		(ws->corked && !buffer_add(front, second.data, second.len))) {
 		conn_abort(ws->conn);
+	} else if (!ws->corked) {
+		(void)conn_write(
+			ws->conn, (struct cua_span){.data = own.data, .len = own.len}, second);
 	}
-	return ws->cork.len;
+	free(own.data);
+	return ws->corked ? ws->cork.len : conn_queued(ws->conn);
+}
+
+static size_t send_frame(struct ws *ws, enum ws_opcode opcode, struct cua_span payload) {
+	return send_frame_of(ws, opcode, (struct cua_span){0}, payload);
 }
 
 static void send_close(struct ws *ws, unsigned code, const char *reason) {
@@ -102,17 +111,26 @@ void ws_close(struct ws *ws, unsigned code, const char *reason) {
 	}
 }
 
-size_t ws_send(struct ws *ws, struct cua_span data, bool binary) {
+static size_t send_message(
+	struct ws *ws, enum ws_opcode opcode, struct cua_span first, struct cua_span second) {
 	if (ws->closing) {
 		return conn_queued(ws->conn);
 	}
-	size_t queued = send_frame(ws, binary ? WS_BINARY : WS_TEXT, data);
+	size_t queued = send_frame_of(ws, opcode, first, second);
 	if (queued > CUA_WS_QUEUE_MAX) {
 		conn_drop_unsent(ws->conn);
 		send_close(ws, WS_CODE_SLOW, "the client reads too slowly");
 		conn_deadline(ws->conn, CUA_WS_CLOSE_SECS);
 	}
 	return queued;
+}
+
+size_t ws_send(struct ws *ws, struct cua_span data, bool binary) {
+	return send_message(ws, binary ? WS_BINARY : WS_TEXT, (struct cua_span){0}, data);
+}
+
+size_t ws_send_binary(struct ws *ws, struct cua_span head, struct cua_span body) {
+	return send_message(ws, WS_BINARY, head, body);
 }
 
 size_t ws_send_json(struct ws *ws, json_t *json) {

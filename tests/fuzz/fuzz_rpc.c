@@ -33,7 +33,7 @@ static void try_call(json_t *value) {
 		answer = rpc_error(call.id, code, why, NULL);
 	}
 	size_t len = 0;
-	free(rpc_binary(answer, (struct cua_span){.data = "x", .len = 1}, &len));
+	free(rpc_binary_head(answer, &len));
 	json_decref(answer);
 }
 
