@@ -24,6 +24,7 @@ struct desktop {
 	struct scene *scene;
 	struct perform *perform;
 	struct xlink *link; /* NULL before WORKER_START */
+	struct pool *pool;
 	struct ready *ready; /* while it is judged */
 	cua_WorkerStart start;
 	uint64_t waiting_us; /* since when there is no X server */
@@ -158,11 +159,21 @@ static int begin(struct desktop *d, struct cua_err *err) {
 	return d->link ? 0 : -CUA_INTERNAL;
 }
 
+static int start_threads(void *ctx, struct cua_err *err) {
+	struct desktop *d = ctx;
+	d->pool = pool_new(err);
+	return d->pool ? 0 : -CUA_EXHAUSTED;
+}
+
 static int on_start(void *ctx, const cua_WorkerStart *start, int x11_dir, struct cua_err *err) {
 	struct desktop *d = ctx;
 	int r = check_start(start, err);
 	if (r == 0) {
-		r = sandbox_enter(x11_dir, (uid_t)start->uid, err);
+		struct sandbox sandbox = {.x11_dir = x11_dir,
+			.uid = (uid_t)start->uid,
+			.start_threads = start_threads,
+			.ctx = d};
+		r = sandbox_enter(&sandbox, err);
 	}
 	d->start = *start;
 	return r < 0 ? r : begin(d, err);
@@ -225,6 +236,7 @@ static void before_working(void *ctx) {
 static void done(struct desktop *d) {
 	d->ready = ready_free(d->ready);
 	d->perform = perform_free(d->perform);
+	d->pool = pool_free(d->pool);
 	d->scene = scene_free(d->scene);
 	d->link = xlink_free(d->link);
 	d->control = control_free(d->control);

@@ -1,5 +1,6 @@
 /* Entering the sandbox; see the header. The order matters: mounts need root, the root file system is
- * gone before the rights are, and the filter of system calls comes last. The newer mount calls go by
+ * gone before the rights are; threads begin when both are gone, for these belong to each thread alone; the
+ * limits and the filter of system calls, which holds for all threads, come last. The newer mount calls go by
  * number, for older C libraries do not name them. */
 #include "desktop/sandbox.h"
 
@@ -131,7 +132,8 @@ static int set_limits(struct cua_err *err) {
 	return r;
 }
 
-int sandbox_enter(int x11_dir, uid_t uid, struct cua_err *err) {
+int sandbox_enter(const struct sandbox *sandbox, struct cua_err *err) {
+	uid_t uid = sandbox->uid;
 	if (uid == 0 || uid == (uid_t)-1) {
 		return cua_err_set(err, CUA_INVALID, "sandbox: user %u is none", (unsigned)uid);
 	}
@@ -139,9 +141,12 @@ int sandbox_enter(int x11_dir, uid_t uid, struct cua_err *err) {
 	if (capng_get_caps_process() != 0) {
 		return cua_err_set(err, CUA_INTERNAL, "sandbox: cannot read its capabilities");
 	}
-	int r = leave_namespaces(x11_dir, err);
+	int r = leave_namespaces(sandbox->x11_dir, err);
 	if (r == 0) {
 		r = drop_rights(uid, err);
+	}
+	if (r == 0 && sandbox->start_threads) {
+		r = sandbox->start_threads(sandbox->ctx, err);
 	}
 	if (r == 0) {
 		r = set_limits(err);

@@ -168,7 +168,10 @@ int sandbox_calls_filter(struct cua_err *err) {
 	if (!ctx) {
 		return cua_err_set(err, CUA_EXHAUSTED, "sandbox: no memory for a filter");
 	}
-	int r = add_plain(ctx);
+	int r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
+	if (r == 0) {
+		r = add_plain(ctx);
+	}
 	if (r == 0) {
 		r = add_narrow(ctx);
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "desktop/pool.h"
 #include "desktop/sandbox.h"
 #include "tests/lib/desk.h"
 #include "tests/lib/suite.h"
@@ -31,7 +33,7 @@ static void teardown(void) {
 /* A file of the worker's in /proc, as text. */
 static const char *proc(const char *name) {
 	static char text[16384];
-	char path[64];
+	char path[340];
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)d.worker, name);
 	FILE *file = fopen(path, "re");
 	ck_assert_ptr_nonnull(file);
@@ -41,26 +43,48 @@ static const char *proc(const char *name) {
 	return text;
 }
 
-static void check_status(const char *line) {
+/* Looks for the line in the status of every thread. The number of threads. */
+static size_t check_status(const char *line) {
 	char with_end[128];
+	char path[64];
+	size_t count = 0;
 	(void)snprintf(with_end, sizeof(with_end), "\n%s\n", line);
-	ck_assert_msg(
-		strstr(proc("status"), with_end) != NULL, "%s is not in %s", line, proc("status"));
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)d.worker);
+	DIR *dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (entry->d_name[0] != '.') {
+			char name[300];
+			(void)snprintf(name, sizeof(name), "task/%s/status", entry->d_name);
+			const char *text = proc(name);
+			ck_assert_msg(
+				strstr(text, with_end) != NULL, "%s is not in %s", line, text);
+			count++;
+		}
+	}
+	(void)closedir(dir);
+	return count;
+}
+
+static size_t cpus(void) {
+	cpu_set_t set;
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(set), &set), 0);
+	return (size_t)CPU_COUNT(&set);
 }
 
 START_TEST(test_rights) {
 	desk_start_worker(&d);
-	check_status("Uid:\t123456\t123456\t123456\t123456");
-	check_status("Gid:\t123456\t123456\t123456\t123456");
-	check_status("Groups:\t ");
-	check_status("CapInh:\t0000000000000000");
-	check_status("CapPrm:\t0000000000000000");
-	check_status("CapEff:\t0000000000000000");
-	check_status("CapBnd:\t0000000000000000");
-	check_status("CapAmb:\t0000000000000000");
-	check_status("NoNewPrivs:\t1");
-	check_status("Seccomp:\t2");
-	check_status("Threads:\t1");
+	(void)check_status("Uid:\t123456\t123456\t123456\t123456");
+	(void)check_status("Gid:\t123456\t123456\t123456\t123456");
+	(void)check_status("Groups:\t ");
+	(void)check_status("CapInh:\t0000000000000000");
+	(void)check_status("CapPrm:\t0000000000000000");
+	(void)check_status("CapEff:\t0000000000000000");
+	(void)check_status("CapBnd:\t0000000000000000");
+	(void)check_status("CapAmb:\t0000000000000000");
+	(void)check_status("NoNewPrivs:\t1");
+	size_t threads = check_status("Seccomp:\t2");
+	ck_assert_uint_eq(threads, cpus() < POOL_MAX ? cpus() : POOL_MAX);
 }
 END_TEST
 
@@ -155,12 +179,16 @@ START_TEST(test_descriptors_are_few) {
 }
 END_TEST
 
+static int enter(int x11_dir, uid_t uid) {
+	struct cua_err err;
+	return sandbox_enter(&(struct sandbox){.x11_dir = x11_dir, .uid = uid}, &err);
+}
+
 /* In a child that has entered the sandbox: what must fail, fails. Its status is the first that did
  * not, or 0. */
 static int probe(void) {
-	struct cua_err err;
 	int dir = open("/tmp/.X11-unix", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0 || sandbox_enter(dir, DESK_UID, &err) < 0) {
+	if (dir < 0 || enter(dir, DESK_UID) < 0) {
 		return 1;
 	}
 	if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || socket(AF_NETLINK, SOCK_RAW, 0) >= 0) {
@@ -195,9 +223,8 @@ END_TEST
 START_TEST(test_fork_kills) {
 	pid_t child = fork();
 	if (child == 0) {
-		struct cua_err err;
 		int dir = open("/tmp/.X11-unix", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (dir < 0 || sandbox_enter(dir, DESK_UID, &err) < 0) {
+		if (dir < 0 || enter(dir, DESK_UID) < 0) {
 			_exit(1);
 		}
 		_exit(syscall(SYS_execve, "/bin/true", NULL, NULL) == 0);
@@ -210,8 +237,7 @@ START_TEST(test_fork_kills) {
 END_TEST
 
 START_TEST(test_root_user_is_refused) {
-	struct cua_err err;
-	ck_assert_int_eq(sandbox_enter(-1, 0, &err), -CUA_INVALID);
+	ck_assert_int_eq(enter(-1, 0), -CUA_INVALID);
 }
 END_TEST
 
