@@ -38,6 +38,9 @@
 #define CUA_CHANGED_MAX 16 /* rectangles told in a result */
 #define CUA_WINDOWS_MAX 64
 #define CUA_JOBS_MAX 256 /* actions under way in one worker */
+#define CUA_PICTURES_MAX 8 /* encoded pictures that a worker keeps */
+#define CUA_PICTURES_BYTES (6u << 20) /* together; the last one is kept whatever its size */
+#define CUA_PICTURES_KEEP_MS 30000 /* without being asked for again */
 #define CUA_WORKER_MEMORY (2ull << 30) /* of a worker that a hostile X server floods */
 
 /* Commands and files. */

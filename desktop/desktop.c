@@ -141,6 +141,7 @@ static int begin(struct desktop *d, struct cua_err *err) {
 	d->perform = perform_new(&(struct perform_config){.loop = d->loop,
 					 .scene = d->scene,
 					 .dog = &d->dog,
+					 .pool = d->pool,
 					 .dpi = d->start.screen.dpi,
 					 .answer = on_answer,
 					 .ctx = d},

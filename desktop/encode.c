@@ -1,4 +1,4 @@
-/* Choosing the encoder, and the growing buffer that all of them fill. No encoder lives here. */
+/* The growing buffer; see the header. */
 #include "desktop/encode.h"
 
 #include <string.h>
@@ -37,30 +37,4 @@ int encoded_add(struct encoded *encoded, const void *data, size_t len, struct cu
 	memcpy(to, data, len);
 	encoded->len += len;
 	return 0;
-}
-
-static int encode_as(enum encode_format format, struct view view, int quality, struct encoded *ret,
-	struct cua_err *err) {
-	switch (format) {
-	case ENCODE_PNG:
-		return encode_png(view, ret, err);
-	case ENCODE_JPEG:
-		return encode_jpeg(view, quality, ret, err);
-	case ENCODE_WEBP:
-		return encode_webp(view, quality, ret, err);
-	case ENCODE_MAX_:
-		break;
-	}
-	return cua_err_set(err, CUA_INVALID, "no such picture format");
-}
-
-int encode(enum encode_format format, struct view view, int quality, struct encoded *ret,
-	struct cua_err *err) {
-	struct encoded out = {0};
-	int r = encode_as(format, view, quality, &out, err);
-	if (r < 0) {
-		encoded_done(&out);
-	}
-	*ret = out;
-	return r;
 }

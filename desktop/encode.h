@@ -1,4 +1,4 @@
-/* Pictures: pixels in, the bytes of a PNG, JPEG or WebP file out. */
+/* Formats of pictures, and the growing buffer that all encoders fill. */
 #pragma once
 
 #include "desktop/frame.h"
@@ -19,19 +19,9 @@ struct encoded {
 
 /* Frees the bytes; fine on a zero struct. */
 void encoded_done(struct encoded *encoded);
-/* Appends bytes; for encoders. 0 or -CUA_EXHAUSTED, also beyond CUA_BLOB_MAX. */
+/* Appends bytes. 0 or -CUA_EXHAUSTED, also beyond CUA_BLOB_MAX. */
 int encoded_add(
 	struct encoded *encoded, const void *data, size_t len, struct cua_err *err) CUA_CHECK;
 /* Makes room for len more bytes behind the end and returns where; for encoders, which then raise
  * `len` themselves. NULL as in encoded_add(). */
 uint8_t *encoded_room(struct encoded *encoded, size_t len, struct cua_err *err);
-
-/* Encodes. quality is 1 … 100 and does not matter for PNG, which loses nothing. *ret is overwritten;
- * on failure it holds nothing. */
-int encode(enum encode_format format, struct view view, int quality, struct encoded *ret,
-	struct cua_err *err) CUA_CHECK;
-
-/* The three behind it; the result is added to *ret. */
-int encode_png(struct view view, struct encoded *ret, struct cua_err *err) CUA_CHECK;
-int encode_jpeg(struct view view, int quality, struct encoded *ret, struct cua_err *err) CUA_CHECK;
-int encode_webp(struct view view, int quality, struct encoded *ret, struct cua_err *err) CUA_CHECK;

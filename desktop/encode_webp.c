@@ -1,7 +1,7 @@
-/* WebP by libwebp, lossy. */
-#include "desktop/encode.h"
-
+/* WebP by libwebp, lossy. It is compressed as a whole: what it writes depends on all that came before. */
 #include <webp/encode.h>
+
+#include "desktop/encode_priv.h"
 
 /* 0 is fastest, 6 smallest; from 2 on the time doubles for a few per cent. */
 #define METHOD 1
@@ -10,7 +10,7 @@ static int write_some(const uint8_t *data, size_t len, const WebPPicture *pictur
 	return encoded_add(picture->custom_ptr, data, len, NULL) == 0;
 }
 
-int encode_webp(struct view view, int quality, struct encoded *ret, struct cua_err *err) {
+int webp_file(struct view view, int quality, struct encoded *ret, struct cua_err *err) {
 	WebPConfig config;
 	WebPPicture picture;
 	if (!WebPConfigInit(&config) || !WebPPictureInit(&picture)) {

@@ -1,5 +1,5 @@
-/* Pixels, rectangles and scaling; see the header. The inner loops are plain so that the compiler
- * turns them into vector code on every machine. */
+/* Rectangles, frames and views; see the header. The inner loops are plain so that the compiler turns
+ * them into vector code on every machine. */
 #include "desktop/frame.h"
 
 #include <limits.h>
@@ -147,7 +147,7 @@ struct frame *frame_copy(struct view view, struct cua_err *err) {
 	return copy;
 }
 
-/* ---------------------------------------------------------------- scaling */
+/* ---------------------------------------------------------------- sizes */
 
 void frame_fit(int width, int height, const int max[2], int ret_size[2]) {
 	double factor = 1;
@@ -159,87 +159,6 @@ void frame_fit(int width, int height, const int max[2], int ret_size[2]) {
 	}
 	ret_size[0] = max_int(1, min_int(width, (int)(width * factor + 0.5)));
 	ret_size[1] = max_int(1, min_int(height, (int)(height * factor + 0.5)));
-}
-
-/* One pixel's four bytes as floats. */
-typedef float pixel_sum __attribute__((vector_size(16)));
-
-/* How much of source cell `at` lies in target cell `to`, in units in which a source cell is `out`
- * long and a target cell `in`. */
-static int overlap(int at, int to, int in, int out) {
-	int64_t from = (int64_t)at * out > (int64_t)to * in ? (int64_t)at * out : (int64_t)to * in;
-	int64_t end_at = (int64_t)(at + 1) * out;
-	int64_t end_to = (int64_t)(to + 1) * in;
-	int64_t end = end_at < end_to ? end_at : end_to;
-	return end > from ? (int)(end - from) : 0;
-}
-
-/* Adds a row of bytes with a weight to a row of sums. */
-static void add_row(
-	float *restrict sums, const uint8_t *restrict bytes, size_t count, float weight) {
-	for (size_t i = 0; i < count; i++) {
-		sums[i] += weight * (float)bytes[i];
-	}
-}
-
-static uint32_t to_pixel(pixel_sum sum) {
-	uint32_t pixel = 0;
-	for (int i = 0; i < 3; i++) {
-		int value = (int)(sum[i] + 0.5f);
-		pixel |= (uint32_t)(value > 255 ? 255 : value) << (8 * i);
-	}
-	return pixel;
-}
-
-/* Sums columns into target pixels; `sums` holds one row of the source's width. */
-static void shrink_row(const float *sums, int in, uint32_t *ret, int out) {
-	for (int to = 0; to < out; to++) {
-		pixel_sum total = {0};
-		int at = (int)((int64_t)to * in / out);
-		for (; at < in; at++) {
-			int weight = overlap(at, to, in, out);
-			if (weight == 0) {
-				break;
-			}
-			pixel_sum cell;
-			memcpy(&cell, sums + 4 * (size_t)at, sizeof(cell));
-			total += cell * ((float)weight / (float)in);
-		}
-		ret[to] = to_pixel(total);
-	}
-}
-
-/* Sums the source rows under one target row. */
-static void sum_rows(struct view view, int to, int out, float *sums) {
-	size_t count = 4 * (size_t)view.width;
-	memset(sums, 0, count * sizeof(*sums));
-	for (int at = (int)((int64_t)to * view.height / out); at < view.height; at++) {
-		int weight = overlap(at, to, view.height, out);
-		if (weight == 0) {
-			break;
-		}
-		/* Byte 0 of a pixel in memory is its lowest on every machine that is supported. */
-		add_row(sums, (const uint8_t *)(view.pixels + (size_t)at * view.stride), count,
-			(float)weight / (float)view.height);
-	}
-}
-
-struct frame *frame_scale(struct view view, int width, int height, struct cua_err *err) {
-	if (width > view.width || height > view.height) {
-		(void)cua_err_set(err, CUA_INVALID, "a picture is only made smaller");
-		return NULL;
-	}
-	_cleanup_free_ float *sums = malloc(4 * (size_t)view.width * sizeof(*sums));
-	_cleanup_(frame_unref_p) struct frame *frame = frame_new(width, height, err);
-	if (!sums || !frame) {
-		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory to scale a picture");
-		return NULL;
-	}
-	for (int y = 0; y < height; y++) {
-		sum_rows(view, y, height, sums);
-		shrink_row(sums, view.width, frame->pixels + (size_t)y * (size_t)width, width);
-	}
-	return take_ptr(frame);
 }
 
 /* ---------------------------------------------------------------- blending */

@@ -1,7 +1,8 @@
-/* Pixels in memory, rectangles, and making a picture smaller. Knows nothing of X or of encodings.
+/* Pixels in memory and rectangles. Knows nothing of X, of scaling or of encodings.
  *
  * A pixel is a uint32_t 0x??RRGGBB; what the top byte holds means nothing but where alpha is spoken
- * of. */
+ * of. A view may lie in memory that somebody else is just writing to: who needs a pixel twice, and the
+ * same, copies it. */
 #pragma once
 
 #include <stdbool.h>
@@ -60,9 +61,6 @@ bool view_uniform(struct view view);
 /* The size that fits into max_width x max_height and keeps the proportions; never larger than the
  * original, never below 1. */
 void frame_fit(int width, int height, const int max[2], int ret_size[2]);
-/* A smaller copy: every pixel is the mean of the area it covers. The caller unrefs it. NULL when the
- * size is larger than the view's or without memory. */
-struct frame *frame_scale(struct view view, int width, int height, struct cua_err *err);
 /* A copy of the same size. The caller unrefs it. */
 struct frame *frame_copy(struct view view, struct cua_err *err);
 

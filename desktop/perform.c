@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "cua/limits.h"
 #include "desktop/args.h"
 #include "desktop/perform_priv.h"
 
@@ -12,7 +13,8 @@ struct perform {
 	struct job *jobs; /* oldest first */
 	size_t count;
 	struct job *active; /* the input action that has mouse and keyboard */
-	struct picture_cache cache;
+	struct picture_cache *cache;
+	struct loop_timer *tidy; /* runs while there is something in the cache */
 	cua_ActionResult result; /* the answer being made: it is large */
 };
 
@@ -102,7 +104,11 @@ int job_effect(struct job *job, bool waited, struct cua_err *err) {
 }
 
 struct picture_cache *job_cache(struct job *job) {
-	return &job->perform->cache;
+	struct perform *p = job->perform;
+	if (!loop_timer_running(p->tidy)) {
+		loop_timer_start(p->tidy, CUA_PICTURES_KEEP_MS);
+	}
+	return p->cache;
 }
 
 struct watchdog *job_dog(struct job *job) {
@@ -325,6 +331,13 @@ void perform_fail(struct perform *p, const struct cua_err *why) {
 	}
 }
 
+static void on_tidy(void *ctx) {
+	struct perform *p = ctx;
+	if (picture_cache_tidy(p->cache, CUA_PICTURES_KEEP_MS)) {
+		loop_timer_start(p->tidy, CUA_PICTURES_KEEP_MS);
+	}
+}
+
 struct perform *perform_new(const struct perform_config *config, struct cua_err *err) {
 	struct perform *p = calloc(1, sizeof(*p));
 	if (!p) {
@@ -332,13 +345,16 @@ struct perform *perform_new(const struct perform_config *config, struct cua_err 
 		return NULL;
 	}
 	p->config = *config;
-	return p;
+	p->cache = picture_cache_new(config->pool, err);
+	p->tidy = p->cache ? loop_timer_new(config->loop, on_tidy, p, err) : NULL;
+	return p->tidy ? p : perform_free(p);
 }
 
 struct perform *perform_free(struct perform *p) {
 	if (p) {
 		perform_cancel(p);
-		picture_cache_done(&p->cache);
+		loop_timer_free(p->tidy);
+		picture_cache_free(p->cache);
 	}
 	free(p);
 	return NULL;

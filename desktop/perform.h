@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cua/action.h"
+#include "desktop/pool.h"
 #include "desktop/scene.h"
 #include "desktop/watchdog.h"
 
@@ -15,12 +16,13 @@ struct perform_config {
 	struct loop *loop;
 	struct scene *scene;
 	struct watchdog *dog; /* sleeps while a picture is encoded */
+	struct pool *pool; /* encodes pictures; NULL: there is none */
 	uint32_t dpi;
 	perform_answer *answer;
 	void *ctx;
 };
 
-/* Nothing under way. scene and dog must outlive it. NULL on failure. */
+/* Nothing under way. scene, dog and pool must outlive it. NULL on failure. */
 struct perform *perform_new(const struct perform_config *config, struct cua_err *err);
 /* Ends what is under way without an answer. NULL is fine. Returns NULL. */
 struct perform *perform_free(struct perform *p);

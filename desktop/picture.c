@@ -1,5 +1,12 @@
-/* From the captured screen to an encoded picture: cut, cursor, scale, encode. */
+/* From a wish to an encoded picture of the screen. A picture that was asked for is kept, in bands, under
+ * the wish that it fulfils. */
 #include "desktop/picture.h"
+
+#include <string.h>
+
+#include "cua/limits.h"
+#include "desktop/bands.h"
+#include "desktop/loop.h"
 
 #define QUALITY 80
 #define SCALE_MIN 0.05
@@ -70,71 +77,220 @@ static int wish_from(
 		return r;
 	}
 	wish_size(args, &wish);
+	if (wish.format == cua_Format_FORMAT_PNG) {
+		wish.quality = 0; /* all are the same */
+	}
 	*ret = wish;
 	return 0;
 }
 
-static bool cached(const struct picture_cache *cache, const struct wish *wish, uint64_t frame) {
-	return cache->filled && !wish->cursor && cache->frame == frame &&
-	       cache->format == wish->format && cache->quality == wish->quality &&
-	       cache->size[0] == wish->size[0] && cache->size[1] == wish->size[1] &&
-	       cache->part.x == wish->part.x && cache->part.y == wish->part.y &&
-	       cache->part.width == wish->part.width && cache->part.height == wish->part.height;
+/* ---------------------------------------------------------------- what is kept */
+
+/* One picture that is kept. */
+struct entry {
+	struct entry *next;
+	struct wish wish;
+	struct scale *scale; /* NULL: as large as the part */
+	struct bands *bands;
+	uint64_t used_ms;
+};
+
+struct picture_cache {
+	struct encoder *encoder;
+	struct entry *entries; /* the last used first */
+	/* the pointer that was drawn last */
+	struct frame *over;
+	int over_x;
+	int over_y;
+	uint64_t over_number;
+};
+
+static struct entry *entry_free(struct entry *entry) {
+	if (entry) {
+		scale_free(entry->scale);
+		bands_free(entry->bands);
+	}
+	free(entry);
+	return NULL;
 }
 
-/* A copy of the part with the cursor drawn over it. */
-static struct frame *with_cursor(
-	struct capture *capture, const struct wish *wish, struct cua_err *err) {
+CUA_DEFINE_CLEANUP(struct entry *, entry_free)
+
+static struct entry *entry_new(const struct wish *wish, struct cua_err *err) {
+	_cleanup_(entry_free_p) struct entry *entry = calloc(1, sizeof(*entry));
+	if (!entry) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory to keep a picture");
+		return NULL;
+	}
+	entry->wish = *wish;
+	int part[2] = {wish->part.width, wish->part.height};
+	if (wish->size[0] != part[0] || wish->size[1] != part[1]) {
+		entry->scale = scale_new(part, wish->size, err);
+		if (!entry->scale) {
+			return NULL;
+		}
+	}
+	struct bands_config config = {.format = formats[wish->format],
+		.width = wish->size[0],
+		.height = wish->size[1],
+		.quality = wish->quality};
+	entry->bands = bands_new(&config, err);
+	return entry->bands ? take_ptr(entry) : NULL;
+}
+
+static bool wish_equal(const struct wish *a, const struct wish *b) {
+	return a->format == b->format && a->quality == b->quality && a->cursor == b->cursor &&
+	       a->size[0] == b->size[0] && a->size[1] == b->size[1] && a->part.x == b->part.x &&
+	       a->part.y == b->part.y && a->part.width == b->part.width &&
+	       a->part.height == b->part.height;
+}
+
+/* Takes the picture that is kept for this wish out of the cache; NULL when there is none. */
+static struct entry *take_entry(struct picture_cache *cache, const struct wish *wish) {
+	for (struct entry **at = &cache->entries; *at; at = &(*at)->next) {
+		struct entry *entry = *at;
+		if (wish_equal(&entry->wish, wish)) {
+			*at = entry->next;
+			return entry;
+		}
+	}
+	return NULL;
+}
+
+static void drop_from(struct entry **at) {
+	while (*at) {
+		struct entry *entry = *at;
+		*at = entry->next;
+		entry_free(entry);
+	}
+}
+
+/* Puts the picture before all others, and drops what has become too much. */
+static void put_entry(struct picture_cache *cache, struct entry *entry) {
+	size_t count = 0;
+	size_t bytes = 0;
+	entry->used_ms = loop_now_us() / 1000;
+	entry->next = cache->entries;
+	cache->entries = entry;
+	for (struct entry **at = &cache->entries; *at; at = &(*at)->next) {
+		bytes += bands_file((*at)->bands).len;
+		if (count++ > 0 && (count > CUA_PICTURES_MAX || bytes > CUA_PICTURES_BYTES)) {
+			drop_from(at);
+			return;
+		}
+	}
+}
+
+struct picture_cache *picture_cache_new(struct pool *pool, struct cua_err *err) {
+	struct picture_cache *cache = calloc(1, sizeof(*cache));
+	if (!cache) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for pictures");
+		return NULL;
+	}
+	cache->encoder = encoder_new(pool, err);
+	return cache->encoder ? cache : picture_cache_free(cache);
+}
+
+struct picture_cache *picture_cache_free(struct picture_cache *cache) {
+	if (cache) {
+		drop_from(&cache->entries);
+		encoder_free(cache->encoder);
+		frame_unref(cache->over);
+	}
+	free(cache);
+	return NULL;
+}
+
+bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms) {
+	uint64_t now_ms = loop_now_us() / 1000;
+	struct entry **at = &cache->entries;
+	while (*at && now_ms - (*at)->used_ms < unused_ms) {
+		at = &(*at)->next;
+	}
+	drop_from(at); /* older ones come behind */
+	if (!cache->entries) {
+		encoder_rest(cache->encoder);
+	}
+	return cache->entries != NULL;
+}
+
+/* ---------------------------------------------------------------- the screen */
+
+/* What bands_update() asks about. */
+struct looked {
+	const struct capture *capture;
+	struct rect part;
+};
+
+static uint64_t frame_of(const void *ctx, struct rect part) {
+	const struct looked *looked = ctx;
+	part.x += looked->part.x;
+	part.y += looked->part.y;
+	return capture_frame_of(looked->capture, part);
+}
+
+static bool frame_equal(const struct frame *a, const struct frame *b) {
+	return a && a->width == b->width && a->height == b->height &&
+	       memcmp(a->pixels, b->pixels,
+		       (size_t)a->width * (size_t)a->height * sizeof(*a->pixels)) == 0;
+}
+
+/* Asks for the pointer; another number for another image or place. */
+static int look_at_cursor(
+	struct capture *capture, struct picture_cache *cache, struct cua_err *err) {
 	struct capture_cursor cursor = {0};
 	int r = capture_cursor(capture, true, &cursor, err);
 	if (r < 0) {
-		return NULL;
+		return r;
 	}
-	_cleanup_(frame_unref_p) struct frame *image = cursor.image;
-	struct frame *copy = frame_copy(view_part(capture_view(capture), wish->part), err);
-	if (copy) {
-		frame_blend(copy, frame_view(image), cursor.image_x - wish->part.x,
-			cursor.image_y - wish->part.y);
+	if (!frame_equal(cache->over, cursor.image) || cache->over_x != cursor.image_x ||
+		cache->over_y != cursor.image_y) {
+		cache->over_number++;
 	}
-	return copy;
+	frame_unref(cache->over);
+	cache->over = cursor.image;
+	cache->over_x = cursor.image_x;
+	cache->over_y = cursor.image_y;
+	return 0;
 }
 
-static int render(struct capture *capture, const struct wish *wish, struct encoded *ret,
+/* Brings a kept picture up to date. */
+static int update(struct capture *capture, struct picture_cache *cache, struct entry *entry,
 	struct cua_err *err) {
-	struct view view = view_part(capture_view(capture), wish->part);
-	_cleanup_(frame_unref_p) struct frame *drawn = NULL;
-	_cleanup_(frame_unref_p) struct frame *scaled = NULL;
+	const struct wish *wish = &entry->wish;
+	struct raster raster = {.view = view_part(capture_view(capture), wish->part),
+		.scale = entry->scale,
+		.width = wish->size[0],
+		.height = wish->size[1]};
 	if (wish->cursor) {
-		drawn = with_cursor(capture, wish, err);
-		if (!drawn) {
-			return -CUA_INTERNAL;
+		int r = look_at_cursor(capture, cache, err);
+		if (r < 0) {
+			return r;
 		}
-		view = frame_view(drawn);
+		raster.over = cache->over;
+		raster.over_x = cache->over_x - wish->part.x;
+		raster.over_y = cache->over_y - wish->part.y;
 	}
-	if (wish->size[0] != view.width || wish->size[1] != view.height) {
-		scaled = frame_scale(view, wish->size[0], wish->size[1], err);
-		if (!scaled) {
-			return -CUA_EXHAUSTED;
-		}
-		view = frame_view(scaled);
-	}
-	return encode(formats[wish->format], view, wish->quality, ret, err);
+	struct looked looked = {.capture = capture, .part = wish->part};
+	struct bands_now now = {.raster = &raster,
+		.over = cache->over_number,
+		.frame_of = frame_of,
+		.ctx = &looked};
+	return bands_update(entry->bands, cache->encoder, &now, err);
 }
 
-static int fill(struct capture *capture, const struct wish *wish, struct picture_cache *cache,
-	struct cua_err *err) {
-	picture_cache_done(cache);
-	int r = render(capture, wish, &cache->encoded, err);
+static int take(struct capture *capture, const struct wish *wish, struct picture_cache *cache,
+	struct cua_span *ret, struct cua_err *err) {
+	_cleanup_(entry_free_p) struct entry *entry = take_entry(cache, wish);
+	if (!entry) {
+		entry = entry_new(wish, err);
+	}
+	int r = entry ? update(capture, cache, entry, err) : -CUA_EXHAUSTED;
 	if (r < 0) {
 		return r;
 	}
-	cache->frame = capture_frame_of(capture, wish->part);
-	cache->part = wish->part;
-	cache->size[0] = wish->size[0];
-	cache->size[1] = wish->size[1];
-	cache->format = wish->format;
-	cache->quality = wish->quality;
-	cache->filled = !wish->cursor;
+	*ret = bands_file(entry->bands);
+	put_entry(cache, take_ptr(entry));
 	return 0;
 }
 
@@ -145,30 +301,19 @@ int picture_take(struct capture *capture, const cua_Args *args, struct picture_c
 	if (r < 0) {
 		return r;
 	}
-	uint64_t changed = capture_frame_of(capture, wish.part);
 	struct picture picture = {.width = wish.size[0],
 		.height = wish.size[1],
 		.format = wish.format,
 		.frame = capture_frame(capture)};
 	/* The pointer moves without a new frame; a number from the future is not one of ours. */
-	if (args->has_if_changed_since && !wish.cursor && args->if_changed_since >= changed &&
-		args->if_changed_since <= picture.frame) {
-		picture.unchanged = true;
+	picture.unchanged = args->has_if_changed_since && !wish.cursor &&
+			    args->if_changed_since >= capture_frame_of(capture, wish.part) &&
+			    args->if_changed_since <= picture.frame;
+	if (!picture.unchanged) {
+		r = take(capture, &wish, cache, &picture.bytes, err);
+	}
+	if (r == 0) {
 		*ret = picture;
-		return 0;
 	}
-	if (!cached(cache, &wish, changed)) {
-		r = fill(capture, &wish, cache, err);
-		if (r < 0) {
-			return r;
-		}
-	}
-	picture.bytes = (struct cua_span){.data = cache->encoded.data, .len = cache->encoded.len};
-	*ret = picture;
-	return 0;
-}
-
-void picture_cache_done(struct picture_cache *cache) {
-	encoded_done(&cache->encoded);
-	*cache = (struct picture_cache){0};
+	return r;
 }

@@ -1,20 +1,12 @@
-/* Screenshots: which part, how large, how encoded. The last encoded picture is kept, so that an
- * unchanged screen is not encoded twice. */
+/* Screenshots: which part, how large, how encoded. The last pictures are kept, so that an unchanged
+ * screen is not encoded twice, and a changed one only where it changed. */
 #pragma once
 
 #include "cua/msg.h"
 #include "desktop/capture.h"
-#include "desktop/encode.h"
+#include "desktop/pool.h"
 
-struct picture_cache {
-	struct encoded encoded;
-	uint64_t frame; /* of the part */
-	struct rect part;
-	int size[2];
-	cua_Format format;
-	int quality;
-	bool filled;
-};
+struct picture_cache;
 
 struct picture {
 	struct cua_span bytes; /* in the cache; valid until the next picture */
@@ -25,9 +17,15 @@ struct picture {
 	uint64_t frame;
 };
 
+/* An empty cache, whose pictures are encoded by the pool (NULL: by the caller's thread), which must
+ * outlive it. The caller frees it. NULL without memory. */
+struct picture_cache *picture_cache_new(struct pool *pool, struct cua_err *err);
+/* NULL is fine. Returns NULL. */
+struct picture_cache *picture_cache_free(struct picture_cache *cache);
+/* Drops what has not been used for so long; true when something is left. */
+bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms);
+
 /* Takes a picture of the last look as args want it. -CUA_OUT_OF_SCREEN for a region that is not
  * wholly on the screen. */
 int picture_take(struct capture *capture, const cua_Args *args, struct picture_cache *cache,
 	struct picture *ret, struct cua_err *err) CUA_CHECK;
-/* Forgets what was kept; fine on a zero struct. */
-void picture_cache_done(struct picture_cache *cache);

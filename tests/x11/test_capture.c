@@ -29,7 +29,7 @@ static struct {
 	struct x11 *x;
 	Display *painter; /* another client */
 	GC gc;
-	struct picture_cache cache;
+	struct picture_cache *cache;
 	struct cua_err err;
 } s;
 
@@ -49,6 +49,8 @@ static void setup(void) {
 	ck_assert(xvfb_start(&s.xvfb, "1920x1200x24"));
 	s.loop = loop_new(&s.err);
 	s.scene = scene_new(s.loop, &s.err);
+	s.cache = picture_cache_new(NULL, &s.err);
+	ck_assert_ptr_nonnull(s.cache);
 	s.x = x11_open(s.xvfb.display, &s.err);
 	ck_assert_msg(s.x != NULL, "%s", s.err.message);
 	ck_assert_msg(screen_set(s.x, WIDTH, HEIGHT, 96, &s.err) == 0, "%s", s.err.message);
@@ -62,7 +64,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-	picture_cache_done(&s.cache);
+	s.cache = picture_cache_free(s.cache);
 	s.scene = scene_free(s.scene);
 	s.x = x11_close(s.x);
 	if (s.painter) {
@@ -109,7 +111,7 @@ static int look(void) {
 static struct picture take(const cua_Args *args) {
 	struct picture picture;
 	(void)look();
-	int r = picture_take(s.scene->capture, args, &s.cache, &picture, &s.err);
+	int r = picture_take(s.scene->capture, args, s.cache, &picture, &s.err);
 	ck_assert_msg(r == 0, "%s", s.err.message);
 	return picture;
 }
@@ -186,7 +188,7 @@ START_TEST(test_region) {
 		cua_Args args = {.region_count = 4};
 		memcpy(args.region, bad[i], sizeof(bad[i]));
 		struct picture picture;
-		ck_assert_int_eq(picture_take(s.scene->capture, &args, &s.cache, &picture, &s.err),
+		ck_assert_int_eq(picture_take(s.scene->capture, &args, s.cache, &picture, &s.err),
 			-CUA_OUT_OF_SCREEN);
 		ck_assert_str_eq(s.err.subject, "region");
 	}
@@ -297,6 +299,51 @@ START_TEST(test_unchanged_is_told_and_cached) {
 }
 END_TEST
 
+/* More kinds of pictures than are kept, taken in turns while the screen changes and the pointer moves. */
+START_TEST(test_kept_pictures_are_right) {
+	srand(3);
+	paint_busy();
+	for (int i = 0; i < 30; i++) {
+		fill(rand() % WIDTH, rand() % HEIGHT, 1 + rand() % 200, 1 + rand() % 60,
+			(unsigned long)rand() & 0xffffff);
+		int kind = rand() % 12;
+		cua_Args args = {.has_quality = true, .quality = (uint32_t)(1 + rand() % 100)};
+		if (kind > 0) {
+			args.region_count = 4;
+			memcpy(args.region,
+				(int32_t[]){kind * 37, kind * 23, 700 - kind, 500 + kind},
+				sizeof(args.region));
+		}
+		check_exact(&args, kind * 37, kind * 23);
+		if (i % 5 == 0) {
+			args.has_cursor = true;
+			args.cursor = true;
+			XWarpPointer(s.painter, None, DefaultRootWindow(s.painter), 0, 0, 0, 0,
+				rand() % WIDTH, rand() % HEIGHT);
+			XSync(s.painter, False);
+			struct picture first = take(&args);
+			struct cua_span copy = {
+				memcpy(malloc(first.bytes.len), first.bytes.data, first.bytes.len),
+				first.bytes.len};
+			(void)picture_cache_tidy(s.cache, 0);
+			struct picture anew = take(&args);
+			ck_assert_uint_eq(anew.bytes.len, copy.len);
+			ck_assert_mem_eq(anew.bytes.data, copy.data, copy.len);
+			free((void *)(uintptr_t)copy.data);
+		}
+	}
+}
+END_TEST
+
+START_TEST(test_unused_pictures_are_dropped) {
+	(void)take(&(cua_Args){0});
+	ck_assert(picture_cache_tidy(s.cache, 60000));
+	ck_assert(!picture_cache_tidy(s.cache, 0));
+	ck_assert(!picture_cache_tidy(s.cache, 60000));
+	check_exact(&(cua_Args){0}, 0, 0);
+}
+END_TEST
+
 /* ---------------------------------------------------------------- frames */
 
 static size_t tell_changed(uint64_t since, struct rect *ret) {
@@ -329,14 +376,14 @@ START_TEST(test_changed_rectangles_are_few_and_cover) {
 	fill(0, 0, WIDTH, HEIGHT, 0);
 	(void)look();
 	uint64_t frame = capture_frame(s.scene->capture);
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 30; i++) {
 		fill((i * 379) % WIDTH, (i * 211) % HEIGHT, 3, 3, 0xffffff);
 	}
 	(void)look();
 	struct rect changed[CUA_CHANGED_MAX];
 	size_t count = tell_changed(frame, changed);
 	ck_assert_uint_le(count, CUA_CHANGED_MAX);
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 30; i++) {
 		bool covered = false;
 		for (size_t k = 0; k < count; k++) {
 			covered |= !rect_empty(rect_intersect(changed[k],
@@ -522,6 +569,7 @@ END_TEST
 int main(void) {
 	const TTest *const tests[] = {test_png_is_exact, test_region, test_lossy_formats_are_close,
 		test_scale_and_max, test_cursor_only_on_request, test_unchanged_is_told_and_cached,
+		test_kept_pictures_are_right, test_unused_pictures_are_dropped,
 		test_frame_rises_with_pixels_only, test_changed_rectangles_are_few_and_cover,
 		test_damage_flood, test_resize, test_resize_by_the_guest, test_settle_quiet,
 		test_settle_under_animation, test_settle_ignores_equal_pixels,
