@@ -166,6 +166,7 @@ static struct rect fetch_box(const struct capture *c) {
 /* Reads a part of the screen into the picture behind, rows without gaps. 0; 1 when the screen has
  * another size by now; negative when the server is gone. One request, so that all is of one moment. */
 static int fetch(struct capture *c, struct rect box, struct cua_err *err) {
+	x11_stay_awake(c->x);
 	size_t offset = (1 - c->front) * picture_pixels(c) * sizeof(uint32_t);
 	const struct shm_part part = {.drawable = c->x->root,
 		.x = box.x,

@@ -95,7 +95,7 @@ static bool on_up(void *ctx, struct x11 *x) {
 
 static void on_down(void *ctx, const struct cua_err *why) {
 	struct desktop *d = ctx;
-	perform_fail(d->perform, why);
+	perform_fail(d->perform);
 	d->ready = ready_free(d->ready);
 	scene_detach(d->scene);
 	d->waiting_us = loop_now_us();

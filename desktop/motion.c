@@ -9,6 +9,8 @@
 #define GAP_US 2500000
 /* A run that begins so soon after the input went on before it. */
 #define BEFORE_US 800000
+/* So many pixels from it something still belongs to an animation. */
+#define EDGE 4
 #define FORGET_US 5000000
 
 static int64_t area(struct rect r) {
@@ -86,11 +88,25 @@ static enum motion_verdict unknown(struct motion *m, const struct motion_change 
 	return MOTION_REAL;
 }
 
+/* More of what moves comes into sight: nobody else has a reason to be there now. */
+static bool grows(struct motion *m, const struct motion_change *c) {
+	struct rect both = rect_union(m->box, c->box);
+	if (caused(c) || rect_empty(rect_intersect(m->box, c->box)) ||
+		area(both) > 2 * area(m->box)) {
+		return false;
+	}
+	m->box = both;
+	return true;
+}
+
+static bool moving_known(struct motion *m, const struct motion_change *c) {
+	return m->kind == MOTION_MOVING && !rect_empty(c->box) &&
+	       (inside(c->box, m->box) || grows(m, c));
+}
+
 enum motion_verdict motion_change(struct motion *m, const struct motion_change *c) {
 	enum motion_verdict verdict = MOTION_REAL;
-	if (caret_known(m, c)) {
-		verdict = MOTION_KNOWN;
-	} else if (m->kind == MOTION_MOVING && !rect_empty(c->box) && inside(c->box, m->box)) {
+	if (caret_known(m, c) || moving_known(m, c)) {
 		verdict = MOTION_KNOWN;
 	} else if (m->kind == MOTION_MOVING && !rect_empty(c->box) &&
 		   area(c->box) <= 2 * area(m->box)) {
@@ -104,6 +120,18 @@ enum motion_verdict motion_change(struct motion *m, const struct motion_change *
 	}
 	m->last_us = c->at_us;
 	return verdict;
+}
+
+bool motion_reaches(const struct motion *neighbour, struct rect box) {
+	struct rect b = neighbour->box;
+	struct rect around = {b.x - EDGE, b.y - EDGE, b.width + 2 * EDGE, b.height + 2 * EDGE};
+	return neighbour->kind == MOTION_MOVING && !rect_empty(box) && area(box) <= area(b) &&
+	       !rect_empty(rect_intersect(around, box));
+}
+
+void motion_adopt(struct motion *m, struct rect box) {
+	m->kind = MOTION_MOVING;
+	m->box = rect_union(m->box, box);
 }
 
 void motion_expire(struct motion *m, uint64_t now_us) {

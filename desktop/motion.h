@@ -50,5 +50,9 @@ enum motion_verdict {
 
 /* Takes one change of the tile into account. */
 enum motion_verdict motion_change(struct motion *m, const struct motion_change *change);
+/* True when a change of one tile is the edge of what moves in the tile beside it. */
+bool motion_reaches(const struct motion *neighbour, struct rect box);
+/* Makes a change part of an animation that was learned elsewhere. */
+void motion_adopt(struct motion *m, struct rect box);
 /* Forgets an animation that has not been seen for some seconds. */
 void motion_expire(struct motion *m, uint64_t now_us);

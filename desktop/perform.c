@@ -131,6 +131,12 @@ static void answer_error(struct perform *p, uint32_t serial, const struct cua_er
 	answer(p, &p->result, (struct cua_span){0});
 }
 
+/* The remedy is the same, wherever in an action the server was lost. */
+static void lost(struct cua_err *ret) {
+	(void)cua_err_set(ret, CUA_CONFLICT,
+		"the desktop's X server ended meanwhile; ask again when the desktop is back");
+}
+
 /* ---------------------------------------------------------------- jobs */
 
 static void job_free(struct job *job) {
@@ -180,6 +186,9 @@ static void job_run(struct job *job) {
 			p->active = NULL;
 		}
 		return;
+	}
+	if (r < 0 && job->scene->x && !x11_alive(job->scene->x)) {
+		lost(&err);
 	}
 	if (r < 0) {
 		answer_error(p, job->serial, &err);
@@ -323,11 +332,13 @@ void perform_cancel(struct perform *p) {
 	}
 }
 
-void perform_fail(struct perform *p, const struct cua_err *why) {
+void perform_fail(struct perform *p) {
+	struct cua_err why;
+	lost(&why);
 	while (p->jobs) {
 		uint32_t serial = p->jobs->serial;
 		job_free(p->jobs);
-		answer_error(p, serial, why);
+		answer_error(p, serial, &why);
 	}
 }
 

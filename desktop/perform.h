@@ -34,5 +34,5 @@ void perform_request(struct perform *p, const struct cua_msg *msg);
 void perform_lease_end(struct perform *p, uint32_t lease);
 /* Ends everything without answers and lets go of every key and button: cuad is gone. */
 void perform_cancel(struct perform *p);
-/* Answers everything with this error: the X server is gone. To be called before scene_detach(). */
-void perform_fail(struct perform *p, const struct cua_err *why);
+/* Answers everything with a conflict: the X server is gone. To be called before scene_detach(). */
+void perform_fail(struct perform *p);

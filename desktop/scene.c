@@ -9,9 +9,9 @@
 #define TICK_MS 16
 /* How long, how often and with which part of its time a scene is attended without need. */
 #define ATTEND_US 5000000
-#define ATTEND_TICK_MS 100
-#define ATTEND_TICK_MAX_MS 1000
-#define ATTEND_SHARE 200
+#define ATTEND_TICK_MS 60
+#define ATTEND_TICK_MAX_MS 500
+#define ATTEND_SHARE 100
 /* Events that one look drains before it goes on with what it has. */
 #define DRAINS 8
 

@@ -227,25 +227,6 @@ static void copy_from(const struct pair *p, int top) {
 	}
 }
 
-/* Writes down what a change of a tile means. */
-static void judge(
-	struct tile *tile, const struct motion_change *change, uint64_t frame, uint64_t at_us) {
-	enum motion_verdict verdict = motion_change(&tile->motion, change);
-	if (verdict == MOTION_BEGINS) {
-		tile->run_frame = tile->real_frame;
-		tile->run_us = tile->real_us;
-	}
-	if (verdict == MOTION_LEARNED) {
-		tile->real_frame = tile->run_frame;
-		tile->real_us = tile->run_us;
-	} else if (verdict != MOTION_KNOWN) {
-		tile->real_frame = frame;
-		tile->real_us = at_us;
-	}
-	tile->frame = frame;
-	tile->box = change->box;
-}
-
 /* A comparison under way. */
 struct compare {
 	const struct tiles_look *look;
@@ -254,6 +235,45 @@ struct compare {
 	int top[CUA_SCREEN_MAX_W / TILE +
 		1]; /* of each tile of a row the first difference, or -1 */
 };
+
+/* Animations do not end where tiles do. */
+static bool reached_from_beside(const struct tiles *t, size_t index, struct rect box) {
+	struct rect r = rect_of(t, index);
+	struct rect c = cells(t, (struct rect){r.x - 1, r.y - 1, TILE + 2, TILE + 2});
+	for (int row = c.y; row < c.y + c.height; row++) {
+		for (int column = c.x; column < c.x + c.width; column++) {
+			size_t other = index_of(t, column, row);
+			if (other != index && motion_reaches(&t->tile[other].motion, box)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Writes down what a change of a tile means. */
+static void judge(struct tiles *t, size_t index, const struct motion_change *change,
+	const struct compare *c) {
+	struct tile *tile = &t->tile[index];
+	enum motion_verdict verdict = motion_change(&tile->motion, change);
+	if (verdict <= MOTION_BEGINS && reached_from_beside(t, index, change->box)) {
+		motion_adopt(&tile->motion, change->box);
+		verdict = MOTION_KNOWN;
+	}
+	if (verdict == MOTION_BEGINS) {
+		tile->run_frame = tile->real_frame;
+		tile->run_us = tile->real_us;
+	}
+	if (verdict == MOTION_LEARNED) {
+		tile->real_frame = tile->run_frame;
+		tile->real_us = tile->run_us;
+	} else if (verdict != MOTION_KNOWN) {
+		tile->real_frame = c->frame;
+		tile->real_us = c->look->at_us;
+	}
+	tile->frame = c->frame;
+	tile->box = change->box;
+}
 
 /* Takes a tile over that differs from row `top` on. */
 static void take_tile(struct tiles *t, const struct compare *c, size_t index, int top) {
@@ -265,7 +285,7 @@ static void take_tile(struct tiles *t, const struct compare *c, size_t index, in
 		box = difference(&p, top);
 	}
 	struct motion_change change = describe(t, &p, box);
-	judge(tile, &change, c->frame, c->look->at_us);
+	judge(t, index, &change, c);
 	if (c->look->copy) {
 		copy_from(&p, top);
 	}
@@ -375,7 +395,7 @@ static bool wanted(const struct tile *tile, uint64_t since, enum tiles_which whi
 	case TILES_REAL:
 		return real;
 	case TILES_ANIMATED:
-		return tile->frame > since && !real;
+		return tile->frame > since && tile->motion.kind != MOTION_NONE;
 	case TILES_ANY:
 		break;
 	}

@@ -47,7 +47,7 @@ uint64_t tiles_frame_of(const struct tiles *t, struct rect part);
 enum tiles_which {
 	TILES_ANY, /* all that changed */
 	TILES_REAL, /* but for known animations */
-	TILES_ANIMATED, /* known animations only */
+	TILES_ANIMATED, /* where a known animation goes on, perhaps beside something real */
 };
 /* What changed after a frame, as at most max rectangles. The number of them. */
 size_t tiles_changed(const struct tiles *t, uint64_t since, enum tiles_which which,

@@ -7,6 +7,8 @@
 
 #include "desktop/x11_priv.h"
 
+#include <X11/extensions/dpms.h>
+
 #define EVENTS_PER_DISPATCH 4096
 
 /* Never frees anything: marks our entry in the list. */
@@ -139,8 +141,10 @@ static int read_server(struct x11 *x, struct cua_err *err) {
 		return r;
 	}
 	intern_atoms(x);
-	/* The screen saver would blank the picture after some minutes. */
-	XSetScreenSaver(x->display, 0, 0, DontPreferBlanking, DontAllowExposures);
+	int event = 0;
+	int error = 0;
+	x->has_dpms = DPMSQueryExtension(x->display, &event, &error) != False;
+	x11_stay_awake(x);
 	XSelectInput(x->display, x->root, StructureNotifyMask | PropertyChangeMask);
 	return x11_sync(x, err);
 }
@@ -199,6 +203,18 @@ int x11_sync(struct x11 *x, struct cua_err *err) {
 		(void)XSync(x->display, False);
 	}
 	return x->lost ? cua_err_set(err, CUA_NOT_FOUND, "the X server is gone") : 0;
+}
+
+void x11_stay_awake(struct x11 *x) {
+	if (x->lost) {
+		return;
+	}
+	/* Without exposures there is no saver's window, whoever starts the saver. */
+	(void)XSetScreenSaver(x->display, 0, 0, DontPreferBlanking, DontAllowExposures);
+	(void)XResetScreenSaver(x->display);
+	if (x->has_dpms) {
+		(void)DPMSDisable(x->display);
+	}
 }
 
 void x11_flush(struct x11 *x) {

@@ -31,6 +31,9 @@ int x11_height(const struct x11 *x);
 
 /* Waits until the server has processed everything sent. 0, or -CUA_NOT_FOUND when it is gone. */
 int x11_sync(struct x11 *x, struct cua_err *err) CUA_CHECK;
+/* Asks that the screen is never blanked, nor covered by the server's own saver, and ends it if it is;
+ * sent with the next request. Programs can set it otherwise, so it is asked again now and then. */
+void x11_stay_awake(struct x11 *x);
 /* Sends what is buffered without waiting. */
 void x11_flush(struct x11 *x);
 /* True when events have come that x11_dispatch() has not handed over yet: the socket alone does not

@@ -36,6 +36,7 @@ struct x11 {
 	int width; /* now */
 	int height;
 	bool lost; /* the server is gone */
+	bool has_dpms;
 	unsigned error_count; /* X errors so far */
 	int error_code; /* the last one's, for example BadMatch */
 	int xtest_opcode; /* 0 where the server lacks it; x11_open() insists on all but these */

@@ -21,6 +21,7 @@ FOREIGN = {
     r"libwebsockets": {"server/ctl/client.c", "server/front/lws_priv.h"},
     r"X11/extensions/(Xdamage|Xfixes)\.h": {"desktop/capture.c"},
     r"xcb/": {"desktop/shm.c"},
+    r"X11/extensions/dpms\.h": {"desktop/x11.c"},
     r"X11/extensions/XTest\.h": {"desktop/input.c"},
     r"X11/XKBlib\.h": {"desktop/input.c", "desktop/keys.c", "desktop/layout.c", "desktop/typing.c"},
     r"X11/extensions/(record|XKBproto)\.h|X11/Xlibint\.h": {"desktop/mapwatch.c"},

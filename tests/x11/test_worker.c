@@ -155,7 +155,7 @@ START_TEST(test_server_comes_back) {
 	(void)XCloseDisplay(display);
 	display = NULL;
 	desk_kill_xvfb(&d);
-	check_error(desk_answer(&d, 2000), CUA_NOT_FOUND);
+	check_error(desk_answer(&d, 2000), CUA_CONFLICT);
 	ck_assert(desk_wait_ready(&d, false, 2000));
 	ck_assert(d.msg.body.worker_state.has_error);
 	check_error(desk_do(&d, CUA_ACTION_SCREENSHOT, &(cua_Args){0}), CUA_CONFLICT);
@@ -170,7 +170,7 @@ START_TEST(test_server_that_hangs) {
 	ck_assert_int_eq(kill(d.xvfb, SIGSTOP), 0);
 	(void)desk_send(&d, CUA_ACTION_SCREENSHOT, &(cua_Args){0}, NULL);
 	ck_assert(desk_wait_ready(&d, false, 9000));
-	check_error(desk_answer(&d, 2000), CUA_NOT_FOUND);
+	check_error(desk_answer(&d, 2000), CUA_CONFLICT);
 	ck_assert_int_eq(kill(d.xvfb, SIGCONT), 0);
 	ck_assert(desk_wait_ready(&d, true, READY_MS));
 	check_alive();
