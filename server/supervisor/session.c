@@ -150,6 +150,15 @@ static void on_ready(void *data, const cua_Phase *phases, size_t count) {
 	advance(s);
 }
 
+static void on_size(void *data, uint32_t width, uint32_t height) {
+	struct session *s = data;
+	s->plan.record.screen.width = width;
+	s->plan.record.screen.height = height;
+	s->unsaved = true;
+	frontend_state(s->sup->frontend, s);
+	advance(s);
+}
+
 static void on_trouble(void *data, const struct cua_err *why) {
 	struct session *s = data;
 	cua_log(CUA_LOG_WARN, "session=%s worker: %s", s->plan.record.id, why->message);
@@ -217,6 +226,7 @@ static int connect_edges(struct session *s, struct cua_err *err) {
 		.host = &sup->host,
 		.plan = &s->plan,
 		.on_ready = on_ready,
+		.on_size = on_size,
 		.on_trouble = on_trouble,
 		.on_link = on_e3,
 		.data = s,
@@ -324,6 +334,16 @@ static void on_committed(void *data, int code, const struct cua_err *err) {
 	advance(s);
 }
 
+static void on_saved(void *data, int code, const struct cua_err *err) {
+	struct session *s = data;
+	s->op = NULL;
+	if (code < 0) {
+		/* Only a restart of everything would bring back the old size. */
+		cua_log(CUA_LOG_WARN, "session=%s record: %s", s->plan.record.id, err->message);
+	}
+	advance(s);
+}
+
 static void on_settled(void *data, int code, const struct cua_err *err) {
 	struct session *s = data;
 	s->op = NULL;
@@ -379,6 +399,9 @@ static void advance(struct session *s) {
 	bool ready = s->init_fd >= 0 && s->linked && worker_is_ready(s->worker);
 	if (s->goal == SESSION_RUN && s->state == cua_State_STATE_STARTING && ready) {
 		run_op(s, steps_commit, on_committed, NULL);
+	} else if (s->goal == SESSION_RUN && s->state == cua_State_STATE_RUNNING && s->unsaved) {
+		s->unsaved = false;
+		run_op(s, steps_commit, on_saved, NULL);
 	} else if (s->goal == SESSION_STOP) {
 		run_op(s, steps_settle, on_settled, NULL);
 	} else if (s->goal == SESSION_ERASE) {

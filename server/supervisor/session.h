@@ -46,6 +46,7 @@ struct session {
 	uint64_t up_us; /* when the container ran */
 	bool linked; /* init has connected since our start */
 	bool husk; /* a launch that failed and was cleared away: only this memory is left */
+	bool unsaved; /* the record has changed since it was written */
 	bool damaged; /* the record cannot be read: never to be started */
 	uint32_t told; /* generation of the cuad that knows it */
 	struct waiters deleting;

@@ -12,6 +12,9 @@
 
 /* A worker tells ready once and errors now and then: more in one life is no honest worker. */
 #define STATES_PER_LIFE 64
+/* It pauses between two sizes of the screen, too. */
+#define SIZES_SECS 10
+#define SIZES_MAX (2 * SIZES_SECS * 1000 / CUA_SIZE_PAUSE_MS)
 
 struct worker {
 	struct worker_spec spec;
@@ -21,6 +24,8 @@ struct worker {
 	int e3; /* cuad's end, until the worker is ready */
 	bool ready;
 	unsigned states;
+	unsigned sizes; /* told since sizes_us */
+	uint64_t sizes_us;
 	uint32_t generation;
 };
 
@@ -87,10 +92,33 @@ static void take_ready(struct worker *worker, const cua_WorkerState *state) {
 	}
 }
 
+static int take_size(struct worker *worker, const cua_WorkerState *state, struct cua_err *err) {
+	const cua_Screen *screen = &worker->spec.plan->record.screen;
+	uint64_t now_us = loop_now_us();
+	if (now_us - worker->sizes_us > SIZES_SECS * 1000000u) {
+		worker->sizes_us = now_us;
+		worker->sizes = 0;
+	}
+	if (++worker->sizes > SIZES_MAX || state->width < CUA_SCREEN_MIN_W ||
+		state->width > screen->max_width || state->height < CUA_SCREEN_MIN_H ||
+		state->height > screen->max_height) {
+		return cua_err_set(err, CUA_BAD_REQUEST, "a screen of %ux%u is out of place",
+			state->width, state->height);
+	}
+	if (state->width != screen->width || state->height != screen->height) {
+		worker->spec.on_size(worker->spec.data, state->width, state->height);
+	}
+	return 0;
+}
+
 static int on_message(void *data, struct cua_msg *msg, struct cua_err *err) {
 	struct worker *worker = data;
 	const cua_WorkerState *state = &msg->body.worker_state;
-	if (msg->type != CUA_MSG_WORKER_STATE || ++worker->states > STATES_PER_LIFE) {
+	bool right = msg->type == CUA_MSG_WORKER_STATE;
+	if (right && worker->ready && state->ready && state->has_width && state->has_height) {
+		return take_size(worker, state, err);
+	}
+	if (!right || ++worker->states > STATES_PER_LIFE) {
 		return cua_err_set(
 			err, CUA_BAD_REQUEST, "a %s is out of place", cua_msg_name(msg->type));
 	}

@@ -17,6 +17,8 @@ struct worker_spec {
 	/* The screen is painted and input works. Called again after each restart. The phases are
 	 * checked. */
 	void (*on_ready)(void *data, const cua_Phase *phases, size_t count);
+	/* The screen has another size, within the plan's bounds; whoever owns the plan notes it there. */
+	void (*on_size)(void *data, uint32_t width, uint32_t height);
 	/* It died or says that it cannot go on; it is started again by itself. */
 	void (*on_trouble)(void *data, const struct cua_err *why);
 	/* A fresh E3 for cuad; the callee owns the descriptor. */
