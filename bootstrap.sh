@@ -16,8 +16,9 @@ readonly build_packages=(
 	check cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
 	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpng-dev libseccomp-dev
 	libsqlite3-dev libssl-dev libuv1-dev libwebp-dev libwebsockets-dev libx11-dev libx11-xcb-dev
-	libxcb-shm0-dev libxcb1-dev libxdamage-dev libxext-dev libxfixes-dev libxrandr-dev libxtst-dev
-	libyaml-dev "lxc-dev|liblxc-dev" make nanopb ninja-build pkg-config x11proto-dev zlib1g-dev
+	libxcb-shm0-dev libxcb1-dev libxcomposite-dev libxdamage-dev libxext-dev libxfixes-dev
+	libxrandr-dev libxtst-dev libyaml-dev "lxc-dev|liblxc-dev" make nanopb ninja-build pkg-config
+	x11proto-dev zlib1g-dev
 )
 readonly test_packages=(
 	bubblewrap clang clang-format clang-tidy curl git nftables openbox python3-pil universal-ctags

@@ -58,6 +58,36 @@ static const char *const encodings[] = {"auto", "text", "base64", NULL};
 		.max = CUA_WAIT_MAX_MS, .fallback = "2000",                                        \
 		.help = "Longest wait for `settle`, in milliseconds."                              \
 	}
+#define FORMAT                                                                                     \
+	{                                                                                          \
+		.name = "format", .kind = CUA_PARAM_ENUM, HAS(format), .names = formats,           \
+		.fallback = "\"png\"", .help = "Encoding of the picture."                          \
+	}
+#define QUALITY                                                                                    \
+	{                                                                                          \
+		.name = "quality", .kind = CUA_PARAM_UINT, HAS(quality), .min = 1, .max = 100,     \
+		.fallback = "80", .help = "Quality of JPEG and WebP."                              \
+	}
+#define SCALE                                                                                      \
+	{                                                                                          \
+		.name = "scale", .kind = CUA_PARAM_REAL, HAS(scale), .min = 0.05, .max = 1,        \
+		.fallback = "1", .help = "Factor by which the picture is made smaller."            \
+	}
+#define MAX_SIZE                                                                                   \
+	{                                                                                          \
+		.name = "max", .kind = CUA_PARAM_INTS, MANY(max), .max = 2, .min = 1,              \
+		.help = "[width,height]: made smaller to fit, keeping its proportions."            \
+	}
+#define WINDOW_ID                                                                                  \
+	{                                                                                          \
+		.name = "id", .kind = CUA_PARAM_UINT, HAS(id), .required = true, .min = 1,         \
+		.max = UINT32_MAX, .help = "The window's id, from `windows`."                      \
+	}
+#define SIZE(f, least, most, text)                                                                 \
+	{                                                                                          \
+		.name = #f, .kind = CUA_PARAM_UINT, HAS(f), .required = true, .min = (least),      \
+		.max = (most), .help = (text)                                                      \
+	}
 
 static const struct cua_param input_params[] = {
 	{.name = "modifiers",
@@ -81,38 +111,16 @@ static const struct cua_param input_params[] = {
 };
 
 static const struct cua_param screenshot_params[] = {
-	{.name = "format",
-		.kind = CUA_PARAM_ENUM,
-		HAS(format),
-		.names = formats,
-		.fallback = "\"png\"",
-		.help = "Encoding of the picture."},
-	{.name = "quality",
-		.kind = CUA_PARAM_UINT,
-		HAS(quality),
-		.min = 1,
-		.max = 100,
-		.fallback = "80",
-		.help = "Quality of JPEG and WebP."},
+	FORMAT,
+	QUALITY,
 	{.name = "region",
 		.kind = CUA_PARAM_INTS,
 		MANY(region),
 		.max = 4,
 		.min = 0,
 		.help = "[x,y,width,height]: only this part of the screen."},
-	{.name = "scale",
-		.kind = CUA_PARAM_REAL,
-		HAS(scale),
-		.min = 0.05,
-		.max = 1,
-		.fallback = "1",
-		.help = "Factor by which the picture is made smaller."},
-	{.name = "max",
-		.kind = CUA_PARAM_INTS,
-		MANY(max),
-		.max = 2,
-		.min = 1,
-		.help = "[width,height]: made smaller to fit, keeping its proportions."},
+	SCALE,
+	MAX_SIZE,
 	{.name = "cursor",
 		.kind = CUA_PARAM_BOOL,
 		HAS(cursor),
@@ -275,6 +283,57 @@ static const struct cua_param wait_settled_params[] = {
 		.help = "Longest wait in milliseconds."},
 };
 
+static const struct cua_param windows_params[] = {
+	{.name = "all",
+		.kind = CUA_PARAM_BOOL,
+		HAS(all),
+		.fallback = "false",
+		.help = "Panels (type dock) and the background (type desktop), too."},
+};
+
+static const struct cua_param window_params[] = {WINDOW_ID};
+
+static const struct cua_param window_move_params[] = {
+	WINDOW_ID,
+	{.name = "x",
+		.kind = CUA_PARAM_INT,
+		HAS(x),
+		.required = true,
+		.min = -COORD_MAX,
+		.max = COORD_MAX,
+		.help = "Column of the left edge without the frame; may be outside the screen."},
+	{.name = "y",
+		.kind = CUA_PARAM_INT,
+		HAS(y),
+		.required = true,
+		.min = -COORD_MAX,
+		.max = COORD_MAX,
+		.help = "Row of the top edge without the frame; may be outside the screen."},
+};
+
+static const struct cua_param window_resize_params[] = {
+	WINDOW_ID,
+	SIZE(width, 1, CUA_SCREEN_MAX_W, "Width in pixels without the frame."),
+	SIZE(height, 1, CUA_SCREEN_MAX_H, "Height in pixels without the frame."),
+};
+
+static const struct cua_param window_close_params[] = {
+	WINDOW_ID,
+	{.name = "force",
+		.kind = CUA_PARAM_BOOL,
+		HAS(force),
+		.fallback = "false",
+		.help = "Without asking the program: all of its windows go."},
+};
+
+static const struct cua_param window_screenshot_params[] = {
+	WINDOW_ID, FORMAT, QUALITY, SCALE, MAX_SIZE};
+
+static const struct cua_param set_screen_params[] = {
+	SIZE(width, CUA_SCREEN_MIN_W, CUA_SCREEN_MAX_W, "Width, at most that of screen_max."),
+	SIZE(height, CUA_SCREEN_MIN_H, CUA_SCREEN_MAX_H, "Height, at most that of screen_max."),
+};
+
 static const struct cua_param launch_params[] = {
 	{.name = "command",
 		.kind = CUA_PARAM_COMMAND,
@@ -410,6 +469,9 @@ static const struct cua_param batch_params[] = {
 #define INPUT                                                                                      \
 	.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_EFFECT,                 \
 	.ordered = true, .input = true
+#define ON_WINDOW                                                                                  \
+	.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_WINDOW,                 \
+	.ordered = true, .input = true
 #define SEEING .role = CUA_ROLE_VIEWER, .by = CUA_BY_DESKTOP, .ordered = true
 #define GUEST .role = CUA_ROLE_AGENT, .by = CUA_BY_GUEST
 
@@ -441,7 +503,31 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_WAIT_SETTLED] = {"wait_settled", "Wait until the screen stops changing.",
 		SEEING, .result = CUA_RESULT_EFFECT, PARAMS(wait_settled_params)},
 	[CUA_ACTION_WINDOWS] = {"windows", "List the windows, front to back.", SEEING,
-		.result = CUA_RESULT_WINDOWS},
+		.result = CUA_RESULT_WINDOWS, PARAMS(windows_params)},
+	[CUA_ACTION_WINDOW_FOCUS] = {"window_focus",
+		"Bring a window to the front and give it the keyboard.", ON_WINDOW,
+		PARAMS(window_params)},
+	[CUA_ACTION_WINDOW_MOVE] = {"window_move", "Move a window.", ON_WINDOW,
+		PARAMS(window_move_params)},
+	[CUA_ACTION_WINDOW_RESIZE] = {"window_resize",
+		"Resize a window; its program may take the nearest size that it can have.",
+		ON_WINDOW, PARAMS(window_resize_params)},
+	[CUA_ACTION_WINDOW_MINIMIZE] = {"window_minimize", "Take a window off the screen.",
+		ON_WINDOW, PARAMS(window_params)},
+	[CUA_ACTION_WINDOW_MAXIMIZE] = {"window_maximize", "Make a window fill the screen.",
+		ON_WINDOW, PARAMS(window_params)},
+	[CUA_ACTION_WINDOW_RESTORE] = {"window_restore",
+		"Bring a minimized window back, or make a maximized one its normal size.",
+		ON_WINDOW, PARAMS(window_params)},
+	[CUA_ACTION_WINDOW_CLOSE] = {"window_close",
+		"Ask a window to close; `closed` tells whether it did, for it may ask back.",
+		ON_WINDOW, PARAMS(window_close_params)},
+	[CUA_ACTION_WINDOW_SCREENSHOT] = {"window_screenshot",
+		"Take a picture of one window without its frame, covered or not.", SEEING,
+		.result = CUA_RESULT_PICTURE, PARAMS(window_screenshot_params)},
+	[CUA_ACTION_SET_SCREEN] = {"set_screen", "Change the size of the screen.",
+		.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_SCREEN,
+		.ordered = true, PARAMS(set_screen_params)},
 	[CUA_ACTION_LAUNCH] = {"launch", "Start a program on the desktop and let it run.", GUEST,
 		.result = CUA_RESULT_PID, PARAMS(launch_params)},
 	[CUA_ACTION_EXEC] = {"exec", "Run a command and return its output and exit status.", GUEST,
@@ -541,8 +627,14 @@ static const struct {
 	[CUA_RESULT_SCREEN] = {"screen", "width, height, dpi."},
 	[CUA_RESULT_CURSOR] = {"cursor", "x, y, shape."},
 	[CUA_RESULT_WINDOWS] = {"windows",
-		"a list of id, title, app, pid, x, y, width, height, active, minimized, "
-		"maximized."},
+		"a list of id, title, app, pid, x, y, width, height (without the frame), active, "
+		"minimized, maximized, type (normal, dialog, utility, …), frame (widths [left, "
+		"top, "
+		"right, bottom], where there is one); the last has more, a number, where windows "
+		"behind it were left out."},
+	[CUA_RESULT_WINDOW] = {"window",
+		"an effect's members, and window (one of `windows`, as it is then); closed "
+		"after window_close."},
 	[CUA_RESULT_PID] = {"pid", "pid."},
 	[CUA_RESULT_EXEC] = {"exec",
 		"exit_code or signal (the other is null), stdout, stderr (stdout_b64, stderr_b64 "

@@ -147,20 +147,24 @@ json_t *cua_action_schema(const struct cua_action *action) {
 	"\"mime\":" STR ",\"width\":" INT ",\"height\":" INT ",\"frame\":" INT ",\"data\":" STR    \
 	",\"bytes\":" INT ",\"unchanged\":" BOOL
 
+#define EFFECT                                                                                     \
+	"\"effect\":{\"enum\":[\"changed\",\"unchanged\",\"unknown\"]},"                           \
+	"\"changed\":" LIST(                                                                       \
+		LIST(INT)) ",\"frame\":" INT ",\"released\":" INT ",\"settled\":" BOOL             \
+			   ",\"elapsed_ms\":{\"type\":\"number\"},\"screenshot\":" OBJECT(PICTURE)
+#define WINDOW                                                                                     \
+	OBJECT("\"id\":" INT ",\"title\":" STR ",\"app\":" STR ",\"pid\":" INT ",\"x\":" INT       \
+	       ",\"y\":" INT ",\"width\":" INT ",\"height\":" INT ",\"active\":" BOOL              \
+	       ",\"minimized\":" BOOL ",\"maximized\":" BOOL ",\"type\":" STR                      \
+	       ",\"frame\":" LIST(INT) ",\"more\":" INT)
+
 static const char *const shapes[CUA_RESULT_MAX_] = {
-	[CUA_RESULT_EFFECT] = OBJECT(
-		"\"effect\":{\"enum\":[\"changed\",\"unchanged\",\"unknown\"]},"
-		"\"changed\":" LIST(
-			LIST(INT)) ",\"frame\":" INT ",\"released\":" INT ",\"settled\":" BOOL
-				   ",\"elapsed_ms\":{\"type\":\"number\"},\"screenshot\":" OBJECT(
-					   PICTURE)),
+	[CUA_RESULT_EFFECT] = OBJECT(EFFECT),
 	[CUA_RESULT_PICTURE] = OBJECT(PICTURE),
 	[CUA_RESULT_SCREEN] = OBJECT("\"width\":" INT ",\"height\":" INT ",\"dpi\":" INT),
 	[CUA_RESULT_CURSOR] = OBJECT("\"x\":" INT ",\"y\":" INT ",\"shape\":" STR),
-	[CUA_RESULT_WINDOWS] =
-		LIST(OBJECT("\"id\":" INT ",\"title\":" STR ",\"app\":" STR ",\"pid\":" INT
-			    ",\"x\":" INT ",\"y\":" INT ",\"width\":" INT ",\"height\":" INT
-			    ",\"active\":" BOOL ",\"minimized\":" BOOL ",\"maximized\":" BOOL)),
+	[CUA_RESULT_WINDOWS] = LIST(WINDOW),
+	[CUA_RESULT_WINDOW] = OBJECT(EFFECT ",\"window\":" WINDOW ",\"closed\":" BOOL),
 	[CUA_RESULT_PID] = OBJECT("\"pid\":" INT),
 	[CUA_RESULT_EXEC] =
 		OBJECT("\"exit_code\":{\"type\":[\"integer\",\"null\"]},"

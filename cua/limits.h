@@ -36,7 +36,10 @@
 #define CUA_WAIT_MAX_MS 60000
 #define CUA_BATCH_MAX 256
 #define CUA_CHANGED_MAX 16 /* rectangles told in a result */
-#define CUA_WINDOWS_MAX 64
+#define CUA_WINDOWS_MAX 64 /* told in a result */
+#define CUA_WINDOW_MS 1000 /* for a window manager to do what it was asked for */
+#define CUA_SIZE_PAUSE_MS 200 /* between two sizes of a screen that a worker tells */
+#define CUA_SCREEN_FOLLOW_MS 2000 /* for a desktop to take over another size of the screen */
 #define CUA_JOBS_MAX 256 /* actions under way in one worker */
 #define CUA_PICTURES_MAX 8 /* encoded pictures that a worker keeps */
 #define CUA_PICTURES_BYTES (6u << 20) /* together; the last one is kept whatever its size */

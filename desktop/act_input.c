@@ -277,6 +277,7 @@ static int stage_end(struct job *job, struct cua_err *err) {
 	job->result->settled = waited && job->settled;
 	job->result->has_released = job->call.id == CUA_ACTION_RELEASE_ALL;
 	job->result->released = job->released;
+	act_window_tell(job);
 	return job_effect(job, waited, err);
 }
 

@@ -2,7 +2,6 @@
 #include <limits.h>
 
 #include "desktop/perform_priv.h"
-#include "desktop/windows.h"
 
 #define SETTLE_MAX_MS 2000
 #define QUIET_MS 200
@@ -16,18 +15,7 @@ static int take_picture(struct job *job, struct cua_err *err) {
 	if (r < 0) {
 		return r;
 	}
-	cua_ActionResult *result = job->result;
-	result->has_frame = true;
-	result->frame = picture.frame;
-	result->has_unchanged = picture.unchanged;
-	result->unchanged = picture.unchanged;
-	result->has_format = true;
-	result->format = picture.format;
-	result->has_width = true;
-	result->width = (uint32_t)picture.width;
-	result->has_height = true;
-	result->height = (uint32_t)picture.height;
-	job->picture = picture.bytes;
+	job_picture(job, &picture);
 	return 0;
 }
 
@@ -101,12 +89,4 @@ int act_wait_settled(struct job *job, struct cua_err *err) {
 	job->result->has_settled = true;
 	job->result->settled = job->settled;
 	return job_effect(job, true, err);
-}
-
-int act_windows(struct job *job, struct cua_err *err) {
-	size_t count = 0;
-	int r = windows_list(
-		job->scene->x, job->result->windows, CUA_COUNT(job->result->windows), &count, err);
-	job->result->windows_count = (pb_size_t)count;
-	return r;
 }

@@ -6,6 +6,7 @@
 
 #include "cua/ident.h"
 #include "cua/log.h"
+#include "desktop/composite.h"
 #include "desktop/control.h"
 #include "desktop/perform.h"
 #include "desktop/ready.h"
@@ -27,6 +28,7 @@ struct desktop {
 	struct pool *pool;
 	struct ready *ready; /* while it is judged */
 	cua_WorkerStart start;
+	struct loop_timer *size_pause; /* runs after a size of the screen was told */
 	uint64_t waiting_us; /* since when there is no X server */
 	cua_WorkerState state; /* the one being gathered */
 	int status;
@@ -39,6 +41,12 @@ static void add_phase(struct desktop *d, const char *name, uint64_t us) {
 		(void)snprintf(phase->name, sizeof(phase->name), "%s", name);
 		phase->us = (uint32_t)us;
 	}
+}
+
+/* A size that a session's screen may have. */
+static bool size_ok(const cua_Screen *screen, uint32_t width, uint32_t height) {
+	return width >= CUA_SCREEN_MIN_W && width <= screen->max_width &&
+	       height >= CUA_SCREEN_MIN_H && height <= screen->max_height;
 }
 
 /* ---------------------------------------------------------------- the X server */
@@ -63,6 +71,9 @@ static int attach(struct desktop *d, struct x11 *x, struct cua_err *err) {
 	int r = screen_set(x, (int)d->start.screen.width, (int)d->start.screen.height,
 		(int)d->start.screen.dpi, err);
 	if (r == 0) {
+		r = composite_begin(x, err);
+	}
+	if (r == 0) {
 		r = scene_attach(d->scene, x, err);
 	}
 	if (r < 0) {
@@ -75,6 +86,32 @@ static int attach(struct desktop *d, struct x11 *x, struct cua_err *err) {
 		return -CUA_EXHAUSTED;
 	}
 	return 0;
+}
+
+/* However it came to be so, a new server gets this size, too. A program that changes it all the time
+ * is told of now and then. */
+static void follow_size(void *ctx) {
+	struct desktop *d = ctx;
+	const struct x11 *x = d->scene->x;
+	cua_Screen *screen = &d->start.screen;
+	if (!x || !d->state.ready || loop_timer_running(d->size_pause)) {
+		return;
+	}
+	uint32_t width = (uint32_t)x11_width(x);
+	uint32_t height = (uint32_t)x11_height(x);
+	if ((width == screen->width && height == screen->height) ||
+		!size_ok(screen, width, height)) {
+		return;
+	}
+	screen->width = width;
+	screen->height = height;
+	cua_WorkerState state = {.ready = true,
+		.has_width = true,
+		.width = width,
+		.has_height = true,
+		.height = height};
+	control_state(d->control, &state);
+	loop_timer_start(d->size_pause, CUA_SIZE_PAUSE_MS);
 }
 
 static void report_not_ready(struct desktop *d, const struct cua_err *why) {
@@ -123,8 +160,8 @@ static int check_start(const cua_WorkerStart *start, struct cua_err *err) {
 	if (!cua_id_ok(start->id)) {
 		return cua_err_set(err, CUA_BAD_REQUEST, "the session's id is none");
 	}
-	if (screen->width < CUA_SCREEN_MIN_W || screen->width > CUA_SCREEN_MAX_W ||
-		screen->height < CUA_SCREEN_MIN_H || screen->height > CUA_SCREEN_MAX_H ||
+	if (!size_ok(screen, screen->width, screen->height) ||
+		screen->max_width > CUA_SCREEN_MAX_W || screen->max_height > CUA_SCREEN_MAX_H ||
 		screen->dpi < 1 || screen->dpi > DPI_MAX) {
 		return cua_err_set(err, CUA_BAD_REQUEST, "the screen cannot be %ux%u at %u dpi",
 			screen->width, screen->height, screen->dpi);
@@ -138,13 +175,15 @@ static void on_answer(void *ctx, const cua_ActionResult *result, struct cua_span
 }
 
 static int begin(struct desktop *d, struct cua_err *err) {
-	d->perform = perform_new(&(struct perform_config){.loop = d->loop,
-					 .scene = d->scene,
-					 .dog = &d->dog,
-					 .pool = d->pool,
-					 .dpi = d->start.screen.dpi,
-					 .answer = on_answer,
-					 .ctx = d},
+	d->perform = perform_new(
+		&(struct perform_config){.loop = d->loop,
+			.scene = d->scene,
+			.dog = &d->dog,
+			.pool = d->pool,
+			.dpi = d->start.screen.dpi,
+			.screen_max = {d->start.screen.max_width, d->start.screen.max_height},
+			.answer = on_answer,
+			.ctx = d},
 		err);
 	d->link = d->perform ? xlink_new(&(struct xlink_config){.loop = d->loop,
 						 .dir = SANDBOX_X11_DIR,
@@ -223,7 +262,11 @@ static bool before_waiting(void *ctx) {
 	if (d->ready) {
 		ready_pump(d->ready);
 	}
+	if (d->perform) {
+		perform_pump(d->perform);
+	}
 	scene_pump(d->scene);
+	follow_size(d);
 	more = more || (d->scene->x && x11_pending(d->scene->x));
 	watchdog_sleep(&d->dog);
 	return more;
@@ -242,13 +285,15 @@ static void done(struct desktop *d) {
 	d->link = xlink_free(d->link);
 	d->control = control_free(d->control);
 	watchdog_done(&d->dog);
+	d->size_pause = loop_timer_free(d->size_pause);
 	d->loop = loop_free(d->loop);
 }
 
 static int init(struct desktop *d, int supervisor, struct cua_err *err) {
 	d->loop = loop_new(err);
 	d->scene = d->loop ? scene_new(d->loop, err) : NULL;
-	if (!d->scene) {
+	d->size_pause = d->loop ? loop_timer_new(d->loop, follow_size, d, err) : NULL;
+	if (!d->scene || !d->size_pause) {
 		return -CUA_EXHAUSTED;
 	}
 	int r = watchdog_init(&d->dog, err);

@@ -36,6 +36,15 @@ static act_fn *const acts[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_WAIT] = act_wait,
 	[CUA_ACTION_WAIT_SETTLED] = act_wait_settled,
 	[CUA_ACTION_WINDOWS] = act_windows,
+	[CUA_ACTION_WINDOW_FOCUS] = act_window_focus,
+	[CUA_ACTION_WINDOW_MOVE] = act_window_move,
+	[CUA_ACTION_WINDOW_RESIZE] = act_window_resize,
+	[CUA_ACTION_WINDOW_MINIMIZE] = act_window_minimize,
+	[CUA_ACTION_WINDOW_MAXIMIZE] = act_window_maximize,
+	[CUA_ACTION_WINDOW_RESTORE] = act_window_restore,
+	[CUA_ACTION_WINDOW_CLOSE] = act_window_close,
+	[CUA_ACTION_WINDOW_SCREENSHOT] = act_window_screenshot,
+	[CUA_ACTION_SET_SCREEN] = act_set_screen,
 };
 
 /* ---------------------------------------------------------------- for the actions */
@@ -49,6 +58,28 @@ static void on_settled(struct settle_wait *wait, bool settled) {
 	job->settled = settled;
 	job_run(job);
 	start_next(p);
+}
+
+int job_watch(struct job *job, uint64_t max_ms) {
+	job->watching = true;
+	job->changes = job->scene->changes;
+	loop_timer_start(job->timer, max_ms);
+	return JOB_WATCHES;
+}
+
+void job_picture(struct job *job, const struct picture *picture) {
+	cua_ActionResult *result = job->result;
+	result->has_frame = true;
+	result->frame = picture->frame;
+	result->has_unchanged = picture->unchanged;
+	result->unchanged = picture->unchanged;
+	result->has_format = true;
+	result->format = picture->format;
+	result->has_width = true;
+	result->width = (uint32_t)picture->width;
+	result->has_height = true;
+	result->height = (uint32_t)picture->height;
+	job->picture = picture->bytes;
 }
 
 int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t first_ms) {
@@ -119,6 +150,10 @@ uint32_t job_dpi(const struct job *job) {
 	return job->perform->config.dpi;
 }
 
+const uint32_t *job_screen_max(const struct job *job) {
+	return job->perform->config.screen_max;
+}
+
 /* ---------------------------------------------------------------- answers */
 
 static void answer(struct perform *p, cua_ActionResult *result, struct cua_span picture) {
@@ -155,6 +190,7 @@ static void job_free(struct job *job) {
 	settle_cancel(&job->wait);
 	loop_timer_free(job->timer);
 	act_input_undo(job);
+	act_window_undo(job);
 	if (job->orphan && job->scene->input) {
 		input_lease_end(job->scene->input, job->lease);
 	}
@@ -177,9 +213,11 @@ static int job_step(struct job *job, struct cua_err *err) {
 static void job_run(struct job *job) {
 	struct perform *p = job->perform;
 	struct cua_err err = {0};
+	job->watching = false;
 	int r = job_step(job, &err);
+	job->timed = false;
 	if (r > 0) {
-		if (r != JOB_SETTLES) {
+		if (r != JOB_SETTLES && r != JOB_WATCHES) {
 			loop_timer_start(job->timer, (uint64_t)r);
 		}
 		if (p->active == job && act_input_over(job)) {
@@ -203,6 +241,7 @@ static void job_run(struct job *job) {
 static void on_timer(void *ctx) {
 	struct job *job = ctx;
 	struct perform *p = job->perform;
+	job->timed = true;
 	job_run(job);
 	start_next(p);
 }
@@ -309,6 +348,28 @@ void perform_request(struct perform *p, const struct cua_msg *msg) {
 		start_next(p);
 	} else {
 		job_run(job);
+	}
+}
+
+static struct job *find_behind(struct perform *p, unsigned changes) {
+	struct job *job = p->jobs;
+	while (job && (!job->watching || job->changes == changes)) {
+		job = job->next;
+	}
+	return job;
+}
+
+void perform_pump(struct perform *p) {
+	unsigned changes = p->config.scene->changes;
+	/* Each steps once: a program that changes its window all the time must not keep the loop. */
+	for (int i = 0; i < CUA_JOBS_MAX; i++) {
+		struct job *job = find_behind(p, changes);
+		if (!job) {
+			return;
+		}
+		loop_timer_stop(job->timer);
+		job_run(job);
+		start_next(p);
 	}
 }
 

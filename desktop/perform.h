@@ -18,6 +18,7 @@ struct perform_config {
 	struct watchdog *dog; /* sleeps while a picture is encoded */
 	struct pool *pool; /* encodes pictures; NULL: there is none */
 	uint32_t dpi;
+	uint32_t screen_max[2]; /* width and height */
 	perform_answer *answer;
 	void *ctx;
 };
@@ -30,6 +31,9 @@ struct perform *perform_free(struct perform *p);
 /* Begins an action (an ACTION_REQUEST, valid during the call). It is answered exactly once, perhaps
  * before this returns, unless perform_cancel() comes first. */
 void perform_request(struct perform *p, const struct cua_msg *msg);
+/* Goes on with the actions that wait for a change; to be called each time that the loop is about to
+ * wait. */
+void perform_pump(struct perform *p);
 /* Lets go of what a lease holds. */
 void perform_lease_end(struct perform *p, uint32_t lease);
 /* Ends everything without answers and lets go of every key and button: cuad is gone. */

@@ -8,6 +8,16 @@
 
 /* What a step returns when a settle_wait will call, rather than a timer. */
 #define JOB_SETTLES INT_MAX
+/* What it returns when the next change of a window will call, or the timer. */
+#define JOB_WATCHES (INT_MAX - 1)
+
+/* What an action on a window wants and has found. */
+struct job_window {
+	cua_Window before;
+	int wanted[2]; /* place or size */
+	uint64_t deadline_us;
+	bool watched; /* the server tells of its changes */
+};
 
 struct job {
 	struct job *next; /* in the list of all, oldest first */
@@ -27,6 +37,9 @@ struct job {
 	bool queued; /* an input action that waits for its turn */
 	bool acting; /* the scene was told that input goes on */
 	bool settled; /* what the settle_wait said */
+	bool watching; /* waits for a change of a window */
+	bool timed; /* this step is the timer's */
+	unsigned changes; /* of windows that it has seen */
 	struct settle_wait wait;
 	struct loop_timer *timer;
 	/* what an action holds between its steps */
@@ -36,6 +49,7 @@ struct job {
 	bool modifiers_down;
 	struct keymap_chord chord;
 	bool chord_down;
+	struct job_window window;
 	/* where the answer is made; set before each step */
 	cua_ActionResult *result;
 	struct cua_span picture;
@@ -45,6 +59,11 @@ struct job {
  * JOB_SETTLES; negative when it failed. */
 typedef int act_fn(struct job *job, struct cua_err *err);
 
+/* Has the next step come when a window or the screen changes in another way than by its pixels, but
+ * not later than this. Returns JOB_WATCHES. */
+int job_watch(struct job *job, uint64_t max_ms);
+/* Puts a picture into the result. */
+void job_picture(struct job *job, const struct picture *picture);
 /* Begins a wait for quiet. first_ms: if nothing has changed since job_begin(), at least so long.
  * Returns JOB_SETTLES. */
 int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t first_ms);
@@ -57,10 +76,15 @@ int job_effect(struct job *job, bool waited, struct cua_err *err) CUA_CHECK;
 struct picture_cache *job_cache(struct job *job);
 struct watchdog *job_dog(struct job *job);
 uint32_t job_dpi(const struct job *job);
+/* Width and height that the screen can have at most. */
+const uint32_t *job_screen_max(const struct job *job);
 
 /* Steps of the actions on what is seen (act_see.c). */
-act_fn act_screenshot, act_screen_size, act_cursor_position, act_wait, act_wait_settled,
-	act_windows;
+act_fn act_screenshot, act_screen_size, act_cursor_position, act_wait, act_wait_settled;
+/* Steps of the actions on windows and on the size of the screen (act_window.c). */
+act_fn act_windows, act_window_screenshot, act_window_focus, act_window_move, act_window_resize,
+	act_window_minimize, act_window_maximize, act_window_restore, act_window_close,
+	act_set_screen;
 /* Steps of the input actions themselves (act_input.c); what all of them have is in act_input(). */
 act_fn act_move, act_click, act_mouse_down, act_mouse_up, act_drag, act_scroll;
 act_fn act_key, act_key_down, act_key_up, act_type, act_release_all;
@@ -71,3 +95,8 @@ int act_input(struct job *job, act_fn *act, struct cua_err *err) CUA_CHECK;
 bool act_input_over(const struct job *job);
 /* Lets go of what an unfinished action holds. */
 void act_input_undo(struct job *job);
+
+/* Puts the window of an action on one, as it is now, into the result. */
+void act_window_tell(struct job *job);
+/* Lets go of what an action on a window holds. */
+void act_window_undo(struct job *job);

@@ -98,6 +98,7 @@ struct entry {
 struct picture_cache {
 	struct encoder *encoder;
 	struct entry *entries; /* the last used first */
+	struct entry *other; /* the last one of other pixels than the screen's */
 	/* the pointer that was drawn last */
 	struct frame *over;
 	int over_x;
@@ -194,6 +195,7 @@ struct picture_cache *picture_cache_new(struct pool *pool, struct cua_err *err) 
 struct picture_cache *picture_cache_free(struct picture_cache *cache) {
 	if (cache) {
 		drop_from(&cache->entries);
+		drop_from(&cache->other);
 		encoder_free(cache->encoder);
 		frame_unref(cache->over);
 	}
@@ -208,6 +210,7 @@ bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms) {
 		at = &(*at)->next;
 	}
 	drop_from(at); /* older ones come behind */
+	drop_from(&cache->other);
 	if (!cache->entries) {
 		encoder_rest(cache->encoder);
 	}
@@ -316,4 +319,40 @@ int picture_take(struct capture *capture, const cua_Args *args, struct picture_c
 		*ret = picture;
 	}
 	return r;
+}
+
+/* ---------------------------------------------------------------- other pixels */
+
+static uint64_t first_frame(const void *ctx, struct rect part) {
+	(void)ctx;
+	(void)part;
+	return 1;
+}
+
+int picture_encode(struct view view, const cua_Args *args, struct picture_cache *cache,
+	struct picture *ret, struct cua_err *err) {
+	struct wish wish;
+	int r = wish_from(args, view, &wish, err);
+	if (r < 0) {
+		return r;
+	}
+	drop_from(&cache->other);
+	cache->other = entry_new(&wish, err);
+	if (!cache->other) {
+		return -CUA_EXHAUSTED;
+	}
+	struct raster raster = {.view = view_part(view, wish.part),
+		.scale = cache->other->scale,
+		.width = wish.size[0],
+		.height = wish.size[1]};
+	struct bands_now now = {.raster = &raster, .frame_of = first_frame};
+	r = bands_update(cache->other->bands, cache->encoder, &now, err);
+	if (r < 0) {
+		return r;
+	}
+	*ret = (struct picture){.bytes = bands_file(cache->other->bands),
+		.width = wish.size[0],
+		.height = wish.size[1],
+		.format = wish.format};
+	return 0;
 }

@@ -29,3 +29,7 @@ bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms);
  * wholly on the screen. */
 int picture_take(struct capture *capture, const cua_Args *args, struct picture_cache *cache,
 	struct picture *ret, struct cua_err *err) CUA_CHECK;
+/* Encodes other pixels than the screen's as args want it, without the pointer. *ret has no frame
+ * number. */
+int picture_encode(struct view view, const cua_Args *args, struct picture_cache *cache,
+	struct picture *ret, struct cua_err *err) CUA_CHECK;

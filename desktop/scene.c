@@ -81,6 +81,7 @@ void scene_event(struct scene *scene, union _XEvent *event) {
 	if (scene->on_event) {
 		scene->on_event(scene->on_event_ctx, event);
 	}
+	scene->changes += scene->x && x11_is_change(scene->x, event);
 	if (scene->capture && !capture_event(scene->capture, event)) {
 		input_event(scene->input, event);
 	}

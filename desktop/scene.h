@@ -14,6 +14,7 @@ struct scene {
 	uint64_t attend_us; /* until then, changes are looked at now and then */
 	uint64_t look_cost_us; /* of the last look */
 	uint64_t next_frame; /* first number for the next connection */
+	unsigned changes; /* of windows and of the screen's size, as events told them */
 	bool watched; /* somebody else than a settle_wait wants changes to be looked at */
 	x11_event_fn *on_event; /* is told of every event, whoever dispatches it; NULL: nobody */
 	void *on_event_ctx;

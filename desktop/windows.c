@@ -11,6 +11,9 @@
 #define LIST_MAX 1024
 #define STATES_MAX 32
 #define PARENTS_MAX 32
+#define FRAME_MAX 1000
+#define DOCK "dock"
+#define DESKTOP "desktop"
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* Copies text up to its NUL: broken bytes become U+FFFD, control characters spaces, and the end is
@@ -79,9 +82,14 @@ static void read_pid(struct x11 *x, Window w, cua_Window *ret) {
 	ret->pid = (uint32_t)pid;
 }
 
+static bool is_minimized(struct x11 *x, Window w) {
+	unsigned long icccm = WithdrawnState;
+	return x11_get_longs(x, w, x->atom.WM_STATE, x->atom.WM_STATE, &icccm, 1) == 1 &&
+	       icccm == IconicState;
+}
+
 static void read_state(struct x11 *x, Window w, cua_Window *ret) {
 	unsigned long state[STATES_MAX] = {0};
-	unsigned long icccm = NormalState;
 	size_t n = x11_get_longs(x, w, x->atom._NET_WM_STATE, XA_ATOM, state, STATES_MAX);
 	bool horizontal = false;
 	bool vertical = false;
@@ -91,30 +99,69 @@ static void read_state(struct x11 *x, Window w, cua_Window *ret) {
 		vertical |= state[i] == x->atom._NET_WM_STATE_MAXIMIZED_VERT;
 	}
 	ret->maximized = horizontal && vertical;
-	n = x11_get_longs(x, w, x->atom.WM_STATE, x->atom.WM_STATE, &icccm, 1);
-	ret->minimized |= n == 1 && icccm == IconicState;
+	ret->minimized |= is_minimized(x, w);
 }
 
+/* Names of types as they are told; of those that a program gives, the first one known counts. */
+static void read_type(struct x11 *x, Window w, cua_Window *ret) {
+	const struct {
+		Atom atom;
+		const char *name;
+	} types[] = {
+		{x->atom._NET_WM_WINDOW_TYPE_NORMAL, "normal"},
+		{x->atom._NET_WM_WINDOW_TYPE_DIALOG, "dialog"},
+		{x->atom._NET_WM_WINDOW_TYPE_UTILITY, "utility"},
+		{x->atom._NET_WM_WINDOW_TYPE_TOOLBAR, "toolbar"},
+		{x->atom._NET_WM_WINDOW_TYPE_MENU, "menu"},
+		{x->atom._NET_WM_WINDOW_TYPE_SPLASH, "splash"},
+		{x->atom._NET_WM_WINDOW_TYPE_DOCK, DOCK},
+		{x->atom._NET_WM_WINDOW_TYPE_DESKTOP, DESKTOP},
+	};
+	unsigned long told[STATES_MAX] = {0};
+	unsigned long parent = None;
+	size_t n = x11_get_longs(x, w, x->atom._NET_WM_WINDOW_TYPE, XA_ATOM, told, STATES_MAX);
+	bool transient = x11_get_longs(x, w, XA_WM_TRANSIENT_FOR, XA_WINDOW, &parent, 1) == 1;
+	const char *name = transient ? "dialog" : "normal";
+	bool known = false;
+	for (size_t i = 0; i < n && !known; i++) {
+		for (size_t t = 0; t < CUA_COUNT(types) && !known; t++) {
+			known = told[i] == types[t].atom;
+			name = known ? types[t].name : name;
+		}
+	}
+	ret->has_type = true;
+	(void)snprintf(ret->type, sizeof(ret->type), "%s", name);
+}
+
+/* Left, right, top, bottom in the property; left, top, right, bottom here. */
+static void read_frame(struct x11 *x, Window w, cua_Window *ret) {
+	static const int from[] = {0, 2, 1, 3};
+	unsigned long told[4] = {0};
+	if (x11_get_longs(x, w, x->atom._NET_FRAME_EXTENTS, XA_CARDINAL, told, 4) != 4) {
+		return;
+	}
+	ret->frame_count = 4;
+	for (size_t i = 0; i < 4; i++) {
+		unsigned long width = told[from[i]];
+		ret->frame[i] = width < FRAME_MAX ? (int32_t)width : FRAME_MAX;
+	}
+}
+
+/* What is no window of our screen has none. */
 static bool read_geometry(struct x11 *x, Window w, cua_Rect *ret) {
-	Window root = None;
+	XWindowAttributes a = {0};
 	Window child = None;
 	int left = 0;
 	int top = 0;
-	unsigned width = 0;
-	unsigned height = 0;
-	unsigned border = 0;
-	unsigned depth = 0;
-	if (!XGetGeometry(x->display, w, &root, &left, &top, &width, &height, &border, &depth) ||
-		x->lost || root != x->root ||
+	if (x->lost || !XGetWindowAttributes(x->display, w, &a) || x->lost || a.root != x->root ||
 		!XTranslateCoordinates(x->display, w, x->root, 0, 0, &left, &top, &child)) {
 		return false;
 	}
-	*ret = (cua_Rect){.x = left, .y = top, .width = (int)width, .height = (int)height};
+	*ret = (cua_Rect){.x = left, .y = top, .width = a.width, .height = a.height};
 	return !x->lost;
 }
 
-/* A list left behind by a window manager that is gone is worth nothing. */
-static bool has_manager(struct x11 *x) {
+bool windows_managed(struct x11 *x) {
 	unsigned long window = 0;
 	unsigned long itself = 0;
 	return x11_get_longs(x, x->root, x->atom._NET_SUPPORTING_WM_CHECK, XA_WINDOW, &window, 1) &&
@@ -123,10 +170,12 @@ static bool has_manager(struct x11 *x) {
 	       itself == window;
 }
 
-static bool is_shown(struct x11 *x, Window w) {
+/* For a child of the root without a window manager. */
+static bool is_listable(struct x11 *x, Window w) {
 	XWindowAttributes a = {0};
 	return !x->lost && XGetWindowAttributes(x->display, w, &a) && !x->lost &&
-	       a.map_state == IsViewable && a.class == InputOutput && !a.override_redirect;
+	       a.class == InputOutput && !a.override_redirect &&
+	       (a.map_state == IsViewable || is_minimized(x, w));
 }
 
 /* Bottom to top, the topmost LIST_MAX of them. */
@@ -141,7 +190,7 @@ static size_t list_children(struct x11 *x, unsigned long *ret) {
 	unsigned skip = total > LIST_MAX ? total - LIST_MAX : 0;
 	size_t count = 0;
 	for (unsigned i = skip; children && i < total; i++) {
-		if (is_shown(x, children[i])) {
+		if (is_listable(x, children[i])) {
 			ret[count++] = children[i];
 		}
 	}
@@ -165,6 +214,17 @@ static Window parent_of(struct x11 *x, Window w) {
 	return parent;
 }
 
+unsigned long windows_top(struct x11 *x, unsigned long window) {
+	for (int i = 0; i < PARENTS_MAX && window != None; i++) {
+		Window parent = parent_of(x, window);
+		if (parent == x->root) {
+			return window;
+		}
+		window = parent;
+	}
+	return None;
+}
+
 /* The child of the root that the window with the focus is in. */
 static Window focused_child(struct x11 *x) {
 	Window focus = None;
@@ -172,14 +232,7 @@ static Window focused_child(struct x11 *x) {
 	if (!x->lost) {
 		(void)XGetInputFocus(x->display, &focus, &revert);
 	}
-	for (int i = 0; i < PARENTS_MAX && focus > PointerRoot && focus != x->root; i++) {
-		Window parent = parent_of(x, focus);
-		if (parent == x->root) {
-			return focus;
-		}
-		focus = parent;
-	}
-	return None;
+	return focus > PointerRoot && focus != x->root ? windows_top(x, focus) : None;
 }
 
 static Window active_window(struct x11 *x, bool managed) {
@@ -200,36 +253,132 @@ static bool read_window(struct x11 *x, Window w, Window active, cua_Window *ret)
 	read_app(x, w, ret);
 	read_pid(x, w, ret);
 	read_state(x, w, ret);
+	read_type(x, w, ret);
+	read_frame(x, w, ret);
 	return !x->lost;
 }
 
-static bool is_listed(const cua_Window *list, size_t count, uint32_t id) {
-	for (size_t i = 0; i < count; i++) {
-		if (list[i].id == id) {
+static bool is_application(const cua_Window *window) {
+	return strcmp(window->type, DOCK) != 0 && strcmp(window->type, DESKTOP) != 0;
+}
+
+/* What there is, bottom to top; the same window may come twice. */
+struct stack {
+	unsigned long id[LIST_MAX];
+	size_t count;
+	Window active;
+};
+
+static void read_stack(struct x11 *x, struct stack *ret) {
+	bool managed = windows_managed(x);
+	ret->count = managed ? x11_get_longs(x, x->root, x->atom._NET_CLIENT_LIST_STACKING,
+				       XA_WINDOW, ret->id, LIST_MAX)
+			     : list_children(x, ret->id);
+	ret->active = active_window(x, managed);
+	for (size_t i = 0; i < ret->count; i++) {
+		ret->id[i] = (uint32_t)ret->id[i];
+	}
+}
+
+static bool is_above(const struct stack *stack, size_t at) {
+	for (size_t i = at + 1; i < stack->count; i++) {
+		if (stack->id[i] == stack->id[at]) {
 			return true;
 		}
 	}
 	return false;
 }
 
-int windows_list(
-	struct x11 *x, cua_Window *ret, size_t max, size_t *ret_count, struct cua_err *err) {
-	unsigned long ids[LIST_MAX];
-	bool managed = has_manager(x);
-	size_t n = managed ? x11_get_longs(x, x->root, x->atom._NET_CLIENT_LIST_STACKING, XA_WINDOW,
-				     ids, LIST_MAX)
-			   : list_children(x, ids);
-	Window active = active_window(x, managed);
-	size_t count = 0;
-	for (size_t i = n; i > 0 && count < max && !x->lost; i--) {
-		Window w = (Window)(uint32_t)ids[i - 1];
-		if (!is_listed(ret, count, (uint32_t)w) && read_window(x, w, active, &ret[count])) {
-			count++;
+/* Where the windows go; counts on beyond what there is room for. */
+struct room {
+	cua_Window *list;
+	size_t max;
+	size_t count;
+};
+
+static int fill(struct x11 *x, bool all, struct room *room, struct cua_err *err) {
+	struct stack stack;
+	cua_Window window;
+	read_stack(x, &stack);
+	for (size_t i = stack.count; i > 0 && !x->lost; i--) {
+		if (is_above(&stack, i - 1) ||
+			!read_window(x, stack.id[i - 1], stack.active, &window) ||
+			!(all || is_application(&window))) {
+			continue;
 		}
+		if (room->count < room->max) {
+			room->list[room->count] = window;
+		}
+		room->count++;
 	}
 	if (x->lost) {
 		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
 	}
-	*ret_count = count;
+	if (room->count > room->max && room->max > 0) {
+		cua_Window *last = &room->list[room->max - 1];
+		last->has_more = true;
+		last->more = (uint32_t)(room->count - room->max);
+	}
 	return 0;
+}
+
+static int fill_some(
+	struct x11 *x, bool all, struct room room, size_t *ret_count, struct cua_err *err) {
+	int r = fill(x, all, &room, err);
+	if (r == 0) {
+		*ret_count = room.count < room.max ? room.count : room.max;
+	}
+	return r;
+}
+
+int windows_list(
+	struct x11 *x, cua_Window *ret, size_t max, size_t *ret_count, struct cua_err *err) {
+	return fill_some(x, false, (struct room){.list = ret, .max = max}, ret_count, err);
+}
+
+int windows_list_all(
+	struct x11 *x, cua_Window *ret, size_t max, size_t *ret_count, struct cua_err *err) {
+	return fill_some(x, true, (struct room){.list = ret, .max = max}, ret_count, err);
+}
+
+int windows_find(struct x11 *x, uint32_t id, cua_Window *ret, struct cua_err *err) {
+	struct stack stack;
+	read_stack(x, &stack);
+	for (size_t i = 0; i < stack.count && !x->lost; i++) {
+		if (stack.id[i] == id && read_window(x, id, stack.active, ret)) {
+			return 0;
+		}
+	}
+	return x->lost ? cua_err_set(err, CUA_NOT_FOUND, "the X server is gone")
+		       : cua_err_about(err, CUA_NOT_FOUND, "id",
+				 "there is no window %u: `windows` lists those there are", id);
+}
+
+/* The manager's own word of the screen's size; without one, nothing is to be waited for. */
+static bool manager_follows(struct x11 *x, int width, int height) {
+	unsigned long size[2] = {0};
+	return x11_get_longs(x, x->root, x->atom._NET_DESKTOP_GEOMETRY, XA_CARDINAL, size, 2) !=
+		       2 ||
+	       (size[0] == (unsigned long)width && size[1] == (unsigned long)height);
+}
+
+bool windows_fill(struct x11 *x, int width, int height) {
+	struct stack stack;
+	if (!windows_managed(x)) {
+		return true;
+	}
+	if (!manager_follows(x, width, height)) {
+		return false;
+	}
+	read_stack(x, &stack);
+	for (size_t i = 0; i < stack.count && !x->lost; i++) {
+		cua_Window window = {0};
+		read_type(x, stack.id[i], &window);
+		if (strcmp(window.type, DESKTOP) == 0 &&
+			read_geometry(x, stack.id[i], &window.geometry) &&
+			(window.geometry.width != width || window.geometry.height != height)) {
+			return false;
+		}
+	}
+	return true;
 }

@@ -1,6 +1,11 @@
 /* The windows of the session as its window manager or, without one, its X server tells them. All of
  * it is the guest's word: bounded, made valid, but not believed. No program is asked anything, so
- * one that hangs is listed like the others. */
+ * one that hangs is listed like the others.
+ *
+ * A window is what a program opened, without the frame that a window manager puts around it: its
+ * geometry is where a click reaches the program, in pixels of the screen; the frame's widths are
+ * told beside it. Menus, tooltips and other windows that manage themselves are not listed, nor are
+ * windows that are not on the screen, unless they are minimized. */
 #pragma once
 
 #include <stddef.h>
@@ -9,8 +14,22 @@
 
 struct x11;
 
-/* Fills ret with up to max windows, front to back, and *ret_count. Geometry is that of the window
- * without its frame, in pixels of the screen; title and app are well-formed UTF-8. Windows that
- * vanish meanwhile are left out. 0, or -CUA_NOT_FOUND when the server is gone. */
+/* Fills ret with up to max windows, front to back, and *ret_count. If there are more, the last one
+ * has their number in `more`. Panels (dock) and the background (desktop) are left out. title and app
+ * are well-formed UTF-8. Windows that vanish meanwhile are left out. 0, or -CUA_NOT_FOUND when the
+ * server is gone. */
 int windows_list(struct x11 *x, cua_Window *ret, size_t max, size_t *ret_count,
 	struct cua_err *err) CUA_CHECK;
+/* The same with panels and the background. */
+int windows_list_all(struct x11 *x, cua_Window *ret, size_t max, size_t *ret_count,
+	struct cua_err *err) CUA_CHECK;
+/* One window of the list, panels included. -CUA_NOT_FOUND about "id" when it is not there. */
+int windows_find(struct x11 *x, uint32_t id, cua_Window *ret, struct cua_err *err) CUA_CHECK;
+
+/* True while a window manager that speaks EWMH is there. What a dead one left does not count. */
+bool windows_managed(struct x11 *x);
+/* True when the window manager, if there is one, has taken over a screen of this size and the windows
+ * that are the background fill it. */
+bool windows_fill(struct x11 *x, int width, int height);
+/* The child of the root that a window is in, itself perhaps; 0 when there is no such window. */
+unsigned long windows_top(struct x11 *x, unsigned long window);

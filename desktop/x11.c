@@ -237,6 +237,20 @@ bool x11_pending(struct x11 *x) {
 	return !x->lost && XEventsQueued(x->display, QueuedAfterReading) > 0;
 }
 
+bool x11_is_change(const struct x11 *x, const XEvent *event) {
+	switch (event->type) {
+	case ConfigureNotify:
+	case DestroyNotify:
+	case MapNotify:
+	case PropertyNotify:
+	case ReparentNotify:
+	case UnmapNotify:
+		return event->xany.display == x->display;
+	default:
+		return false;
+	}
+}
+
 bool x11_dispatch(struct x11 *x, x11_event_fn *fn, void *ctx) {
 	for (int i = 0; i < EVENTS_PER_DISPATCH; i++) {
 		if (x->lost || XPending(x->display) <= 0) {

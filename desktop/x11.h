@@ -39,6 +39,8 @@ void x11_flush(struct x11 *x);
 /* True when events have come that x11_dispatch() has not handed over yet: the socket alone does not
  * tell. */
 bool x11_pending(struct x11 *x);
+/* True for an event that tells that a window was changed in another way than by its pixels. */
+bool x11_is_change(const struct x11 *x, const union _XEvent *event);
 /* Hands over every event that has arrived, without waiting for more, and keeps the size up to date.
  * At most a few thousand per call, so that a flood of events does not keep the caller: true means
  * that there are more. */

@@ -11,11 +11,19 @@
 /* Every atom that is used, by its own name. */
 #define X11_ATOMS(DO)                                                                              \
 	DO(UTF8_STRING)                                                                            \
+	DO(WM_CHANGE_STATE)                                                                        \
+	DO(WM_DELETE_WINDOW)                                                                       \
+	DO(WM_PROTOCOLS)                                                                           \
 	DO(WM_STATE)                                                                               \
+	DO(_CUAD_GEOMETRY)                                                                         \
+	DO(_CUAD_REDIRECTED)                                                                       \
 	DO(_NET_ACTIVE_WINDOW)                                                                     \
 	DO(_NET_CLIENT_LIST)                                                                       \
 	DO(_NET_CLIENT_LIST_STACKING)                                                              \
+	DO(_NET_CLOSE_WINDOW)                                                                      \
+	DO(_NET_DESKTOP_GEOMETRY)                                                                  \
 	DO(_NET_FRAME_EXTENTS)                                                                     \
+	DO(_NET_MOVERESIZE_WINDOW)                                                                 \
 	DO(_NET_SUPPORTING_WM_CHECK)                                                               \
 	DO(_NET_WM_NAME)                                                                           \
 	DO(_NET_WM_PID)                                                                            \
@@ -24,7 +32,15 @@
 	DO(_NET_WM_STATE_MAXIMIZED_HORZ)                                                           \
 	DO(_NET_WM_STATE_MAXIMIZED_VERT)                                                           \
 	DO(_NET_WM_VISIBLE_NAME)                                                                   \
-	DO(_NET_WM_WINDOW_TYPE)
+	DO(_NET_WM_WINDOW_TYPE)                                                                    \
+	DO(_NET_WM_WINDOW_TYPE_DESKTOP)                                                            \
+	DO(_NET_WM_WINDOW_TYPE_DIALOG)                                                             \
+	DO(_NET_WM_WINDOW_TYPE_DOCK)                                                               \
+	DO(_NET_WM_WINDOW_TYPE_MENU)                                                               \
+	DO(_NET_WM_WINDOW_TYPE_NORMAL)                                                             \
+	DO(_NET_WM_WINDOW_TYPE_SPLASH)                                                             \
+	DO(_NET_WM_WINDOW_TYPE_TOOLBAR)                                                            \
+	DO(_NET_WM_WINDOW_TYPE_UTILITY)
 
 #define X11_ATOM_FIELD(name) Atom name;
 

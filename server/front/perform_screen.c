@@ -49,6 +49,16 @@ static int ask_picture(struct op *op, const struct cua_call *call, struct cua_er
 	return worker_request(session->worker, call, op->lease, on_picture, op, err);
 }
 
+/* The supervisor tells it, too, but its message and this answer come in any order. */
+static void note_screen(const struct op *op, const cua_ActionResult *told) {
+	struct session *session = sessions_get(op->front->sessions, op->session);
+	if (session && op->call.id == CUA_ACTION_SET_SCREEN && told->width > 0 &&
+		told->height > 0) {
+		session->told.screen.width = told->width;
+		session->told.screen.height = told->height;
+	}
+}
+
 static void on_answer(void *data, const cua_ActionResult *told, struct cua_span bytes,
 	const struct cua_err *err) {
 	struct op *op = data;
@@ -56,6 +66,7 @@ static void on_answer(void *data, const cua_ActionResult *told, struct cua_span 
 		op_fail(op, err);
 		return;
 	}
+	note_screen(op, told);
 	json_t *picture = NULL;
 	json_t *result = result_screen(op->action->result, told, &picture);
 	_cleanup_free_ struct cua_call *call = calloc(1, sizeof(*call));

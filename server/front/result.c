@@ -74,11 +74,21 @@ static json_t *picture_json(const cua_ActionResult *told, json_t **ret_picture) 
 }
 
 static json_t *window_json(const cua_Window *w) {
-	return json_pack("{s:I, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:b, s:b, s:b}", "id",
-		(json_int_t)w->id, "title", text_or_empty(w->title), "app", text_or_empty(w->app),
-		"pid", (json_int_t)w->pid, "x", w->geometry.x, "y", w->geometry.y, "width",
-		w->geometry.width, "height", w->geometry.height, "active", (int)w->active,
-		"minimized", (int)w->minimized, "maximized", (int)w->maximized);
+	json_t *json = json_pack("{s:I, s:o, s:o, s:I, s:i, s:i, s:i, s:i, s:b, s:b, s:b, s:o}",
+		"id", (json_int_t)w->id, "title", text_or_empty(w->title), "app",
+		text_or_empty(w->app), "pid", (json_int_t)w->pid, "x", w->geometry.x, "y",
+		w->geometry.y, "width", w->geometry.width, "height", w->geometry.height, "active",
+		(int)w->active, "minimized", (int)w->minimized, "maximized", (int)w->maximized,
+		"type", text_or_empty(w->type));
+	if (json && w->frame_count == 4) {
+		(void)json_object_set_new(json, "frame",
+			json_pack("[i, i, i, i]", w->frame[0], w->frame[1], w->frame[2],
+				w->frame[3]));
+	}
+	if (json && w->has_more) {
+		(void)json_object_set_new(json, "more", json_integer((json_int_t)w->more));
+	}
+	return json;
 }
 
 static json_t *windows_json(const cua_ActionResult *told) {
@@ -87,6 +97,18 @@ static json_t *windows_json(const cua_ActionResult *told) {
 		(void)json_array_append_new(list, window_json(&told->windows[i]));
 	}
 	return list;
+}
+
+/* The effect, and the window that it was on unless it is closed. */
+static json_t *acted_json(const cua_ActionResult *told) {
+	json_t *json = effect_json(told);
+	if (json && told->windows_count > 0) {
+		(void)json_object_set_new(json, "window", window_json(&told->windows[0]));
+	}
+	if (json && told->has_closed) {
+		(void)json_object_set_new(json, "closed", json_boolean(told->closed));
+	}
+	return json;
 }
 
 json_t *result_screen(enum cua_result result, const cua_ActionResult *told, json_t **ret_picture) {
@@ -102,6 +124,8 @@ json_t *result_screen(enum cua_result result, const cua_ActionResult *told, json
 			text_or_empty(told->shape));
 	case CUA_RESULT_WINDOWS:
 		return windows_json(told);
+	case CUA_RESULT_WINDOW:
+		return acted_json(told);
 	default:
 		return effect_json(told);
 	}

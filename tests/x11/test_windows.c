@@ -22,6 +22,7 @@ static struct {
 	Display *app;
 	cua_Window list[CUA_WINDOWS_MAX];
 	size_t count;
+	bool all; /* list panels, too */
 	struct cua_err err;
 } s;
 
@@ -41,7 +42,9 @@ static void tear_down(void) {
 }
 
 static void list(void) {
-	ck_assert_int_eq(windows_list(s.x, s.list, CUA_COUNT(s.list), &s.count, &s.err), 0);
+	ck_assert_int_eq(s.all ? windows_list_all(s.x, s.list, CUA_COUNT(s.list), &s.count, &s.err)
+			       : windows_list(s.x, s.list, CUA_COUNT(s.list), &s.count, &s.err),
+		0);
 	for (size_t i = 0; i < s.count; i++) {
 		ck_assert(cua_utf8_ok(s.list[i].title, strlen(s.list[i].title)));
 		ck_assert(cua_utf8_ok(s.list[i].app, strlen(s.list[i].app)));
@@ -233,6 +236,9 @@ START_TEST(lists_under_openbox) {
 	ck_assert_int_ge(find(b)->geometry.x, 400);
 	ck_assert_int_ge(find(b)->geometry.y, 300);
 	ck_assert_int_eq(find(b)->geometry.width, 200);
+	/* The frame is around it: its title is above. */
+	ck_assert_uint_eq(find(b)->frame_count, 4);
+	ck_assert_int_gt(find(b)->frame[1], 5);
 	(void)XIconifyWindow(s.app, b, 0);
 	(void)XSync(s.app, False);
 	wait_until(is_minimized, b);
@@ -299,6 +305,55 @@ START_TEST(does_not_believe_a_list) {
 }
 END_TEST
 
+static void set_type(Window w, const char *type) {
+	const long atom = (long)XInternAtom(s.app, type, False);
+	set_longs(w, "_NET_WM_WINDOW_TYPE", "ATOM", &atom, 1);
+	(void)XSync(s.app, False);
+}
+
+START_TEST(leaves_panels_out_unless_asked) {
+	Window background = open_window(0, 0, "background");
+	Window panel = open_window(0, 300, "panel");
+	Window program = open_window(50, 50, "program");
+	Window question = open_window(60, 60, "question");
+	set_type(background, "_NET_WM_WINDOW_TYPE_DESKTOP");
+	set_type(panel, "_NET_WM_WINDOW_TYPE_DOCK");
+	const long parent = (long)program;
+	set_longs(question, "WM_TRANSIENT_FOR", "WINDOW", &parent, 1);
+	(void)XSync(s.app, False);
+	list();
+	ck_assert_uint_eq(s.count, 2);
+	ck_assert_str_eq(find(program)->type, "normal");
+	ck_assert_str_eq(find(question)->type, "dialog");
+	s.all = true;
+	list();
+	ck_assert_uint_eq(s.count, 4);
+	ck_assert_str_eq(find(background)->type, "desktop");
+	ck_assert_str_eq(find(panel)->type, "dock");
+	cua_Window one;
+	ck_assert_int_eq(windows_find(s.x, (uint32_t)panel, &one, &s.err), 0);
+	ck_assert_int_eq(windows_find(s.x, 0x12345678, &one, &s.err), -CUA_NOT_FOUND);
+	ck_assert_str_eq(s.err.subject, "id");
+	ck_assert_int_eq(windows_find(s.x, (uint32_t)DefaultRootWindow(s.app), &one, &s.err),
+		-CUA_NOT_FOUND);
+}
+END_TEST
+
+/* What is not on the screen and not minimized is none of a user's windows. */
+START_TEST(leaves_out_what_is_withdrawn_or_manages_itself) {
+	Window hidden = open_window(10, 10, "hidden");
+	Window menu = open_window(20, 20, "menu");
+	Window shown = open_window(30, 30, "shown");
+	XSetWindowAttributes a = {.override_redirect = True};
+	XChangeWindowAttributes(s.app, menu, CWOverrideRedirect, &a);
+	(void)XUnmapWindow(s.app, hidden);
+	(void)XSync(s.app, False);
+	list();
+	ck_assert_uint_eq(s.count, 1);
+	ck_assert_uint_eq(s.list[0].id, shown);
+}
+END_TEST
+
 START_TEST(lists_no_more_than_asked) {
 	for (int i = 0; i < 100; i++) {
 		(void)open_window(i, i, "one of many");
@@ -306,15 +361,19 @@ START_TEST(lists_no_more_than_asked) {
 	list();
 	ck_assert_uint_eq(s.count, CUA_WINDOWS_MAX);
 	ck_assert_int_eq(s.list[0].geometry.x, 99);
+	ck_assert_uint_eq(s.list[CUA_WINDOWS_MAX - 1].more, 100 - CUA_WINDOWS_MAX);
+	ck_assert(!s.list[0].has_more);
 	ck_assert_int_eq(windows_list(s.x, s.list, 3, &s.count, &s.err), 0);
 	ck_assert_uint_eq(s.count, 3);
+	ck_assert_uint_eq(s.list[2].more, 97);
 }
 END_TEST
 
 int main(void) {
 	const TTest *const tests[] = {knows_of_events_that_came_with_an_answer,
 		lists_an_empty_screen, lists_without_a_manager, lists_under_openbox,
-		bears_properties_that_lie, does_not_believe_a_list, lists_no_more_than_asked};
+		bears_properties_that_lie, does_not_believe_a_list, lists_no_more_than_asked,
+		leaves_panels_out_unless_asked, leaves_out_what_is_withdrawn_or_manages_itself};
 	const struct suite_case cases[] = {
 		{.name = "windows",
 			.setup = set_up,

@@ -1,0 +1,271 @@
+/* EWMH's and ICCCM's requests; see the header. Which of them were heard is not known here. */
+#include "desktop/winact.h"
+
+#include <string.h>
+
+#include <X11/Xutil.h>
+
+#include "desktop/windows.h"
+#include "desktop/x11_priv.h"
+
+#define SOURCE_PAGER 2 /* a person's wish, which is not second-guessed */
+#define STATE_REMOVE 0
+#define STATE_ADD 1
+/* _NET_MOVERESIZE_WINDOW: StaticGravity means the window itself, not its frame. */
+#define HAS_PLACE (1L << 8 | 1L << 9)
+#define HAS_SIZE (1L << 10 | 1L << 11)
+#define SOURCE_BITS (2L << 12)
+#define PROTOCOLS_MAX 32
+
+/* The server's time now: managers do not heed what is older than the last input. */
+static Time server_time(struct x11 *x) {
+	XEvent event = {.xproperty.time = CurrentTime};
+	if (x->lost) {
+		return CurrentTime;
+	}
+	Window w = XCreateSimpleWindow(x->display, x->root, -1, -1, 1, 1, 0, 0, 0);
+	(void)XSelectInput(x->display, w, PropertyChangeMask);
+	(void)XChangeProperty(x->display, w, XA_WM_NAME, XA_STRING, 8, PropModeAppend, NULL, 0);
+	if (x11_sync(x, NULL) == 0) {
+		(void)XCheckTypedWindowEvent(x->display, w, PropertyNotify, &event);
+	}
+	(void)XDestroyWindow(x->display, w);
+	return event.xproperty.time;
+}
+
+static void send_message(struct x11 *x, Window to, long mask, const XClientMessageEvent *message) {
+	XEvent event = {.xclient = *message};
+	event.xclient.type = ClientMessage;
+	event.xclient.format = 32;
+	if (!x->lost) {
+		(void)XSendEvent(x->display, to, False, mask, &event);
+	}
+}
+
+static void ask_manager(struct x11 *x, Window w, Atom what, const long data[5]) {
+	XClientMessageEvent message = {.window = w, .message_type = what};
+	memcpy(message.data.l, data, sizeof(message.data.l));
+	send_message(x, x->root, SubstructureNotifyMask | SubstructureRedirectMask, &message);
+}
+
+static void ask_state(struct x11 *x, Window w, long change) {
+	const long data[5] = {change, (long)x->atom._NET_WM_STATE_MAXIMIZED_HORZ,
+		(long)x->atom._NET_WM_STATE_MAXIMIZED_VERT, SOURCE_PAGER};
+	ask_manager(x, w, x->atom._NET_WM_STATE, data);
+}
+
+void winact_watch(struct x11 *x, uint32_t id, bool on) {
+	if (!x->lost) {
+		(void)XSelectInput(x->display, id,
+			on ? StructureNotifyMask | PropertyChangeMask : NoEventMask);
+	}
+}
+
+/* ---------------------------------------------------------------- without a window manager */
+
+/* What a manager would write for everybody to see, and `windows` reads. */
+static void set_icccm_state(struct x11 *x, Window w, long state) {
+	const long data[2] = {state, None};
+	(void)XChangeProperty(x->display, w, x->atom.WM_STATE, x->atom.WM_STATE, 32,
+		PropModeReplace, (const unsigned char *)data, 2);
+}
+
+/* A window with the focus is one that is shown, so the server is asked in this order. */
+static void show(struct x11 *x, Window w) {
+	set_icccm_state(x, w, NormalState);
+	(void)XMapRaised(x->display, w);
+}
+
+static void place_directly(struct x11 *x, Window w, const int place[2], const int size[2]) {
+	XWindowAttributes a = {0};
+	if (place && XGetWindowAttributes(x->display, w, &a)) {
+		/* A window's border is outside of its place, but inside of what is moved. */
+		(void)XMoveWindow(
+			x->display, w, place[0] - a.border_width, place[1] - a.border_width);
+	}
+	if (size) {
+		(void)XResizeWindow(x->display, w, (unsigned)size[0], (unsigned)size[1]);
+	}
+}
+
+/* The window's own place is kept with it, for whoever restores it. */
+static void maximize_directly(struct x11 *x, const cua_Window *window) {
+	const cua_Rect *g = &window->geometry;
+	const long before[4] = {g->x, g->y, g->width, g->height};
+	const long state[2] = {(long)x->atom._NET_WM_STATE_MAXIMIZED_HORZ,
+		(long)x->atom._NET_WM_STATE_MAXIMIZED_VERT};
+	if (!window->maximized) {
+		(void)XChangeProperty(x->display, window->id, x->atom._CUAD_GEOMETRY, XA_INTEGER,
+			32, PropModeReplace, (const unsigned char *)before, 4);
+	}
+	(void)XChangeProperty(x->display, window->id, x->atom._NET_WM_STATE, XA_ATOM, 32,
+		PropModeReplace, (const unsigned char *)state, 2);
+	show(x, window->id);
+	place_directly(x, window->id, (const int[]){0, 0}, (const int[]){x->width, x->height});
+}
+
+static int within(long value, int min, int max) {
+	return value < min ? min : value > max ? max : (int)value;
+}
+
+static void restore_directly(struct x11 *x, const cua_Window *window) {
+	unsigned long kept[4] = {0};
+	show(x, window->id);
+	if (window->minimized || !window->maximized) {
+		return;
+	}
+	(void)XDeleteProperty(x->display, window->id, x->atom._NET_WM_STATE);
+	if (x11_get_longs(x, window->id, x->atom._CUAD_GEOMETRY, XA_INTEGER, kept, 4) == 4) {
+		const int place[2] = {within((long)kept[0], -CUA_SCREEN_MAX_W, CUA_SCREEN_MAX_W),
+			within((long)kept[1], -CUA_SCREEN_MAX_W, CUA_SCREEN_MAX_W)};
+		const int size[2] = {within((long)kept[2], 1, CUA_SCREEN_MAX_W),
+			within((long)kept[3], 1, CUA_SCREEN_MAX_W)};
+		place_directly(x, window->id, place, size);
+	}
+}
+
+static bool takes_delete(struct x11 *x, Window w) {
+	unsigned long told[PROTOCOLS_MAX] = {0};
+	size_t n = x11_get_longs(x, w, x->atom.WM_PROTOCOLS, XA_ATOM, told, PROTOCOLS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		if (told[i] == x->atom.WM_DELETE_WINDOW) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void close_directly(struct x11 *x, Window w) {
+	if (!takes_delete(x, w)) {
+		(void)XKillClient(x->display, w);
+		return;
+	}
+	XClientMessageEvent message = {.window = w, .message_type = x->atom.WM_PROTOCOLS};
+	message.data.l[0] = (long)x->atom.WM_DELETE_WINDOW;
+	message.data.l[1] = (long)server_time(x);
+	send_message(x, w, NoEventMask, &message);
+}
+
+/* ---------------------------------------------------------------- each wish */
+
+int winact_focus(struct x11 *x, uint32_t id, struct cua_err *err) {
+	long now = (long)server_time(x);
+	if (windows_managed(x)) {
+		const long data[5] = {SOURCE_PAGER, now};
+		ask_manager(x, id, x->atom._NET_ACTIVE_WINDOW, data);
+	} else if (!x->lost) {
+		show(x, id);
+		(void)XSetInputFocus(x->display, id, RevertToPointerRoot, (Time)now);
+	}
+	return x11_sync(x, err);
+}
+
+int winact_place(
+	struct x11 *x, uint32_t id, const int place[2], const int size[2], struct cua_err *err) {
+	if (windows_managed(x)) {
+		const long data[5] = {StaticGravity | SOURCE_BITS | (place ? HAS_PLACE : 0) |
+					      (size ? HAS_SIZE : 0),
+			place ? place[0] : 0, place ? place[1] : 0, size ? size[0] : 0,
+			size ? size[1] : 0};
+		ask_manager(x, id, x->atom._NET_MOVERESIZE_WINDOW, data);
+	} else if (!x->lost) {
+		place_directly(x, id, place, size);
+	}
+	return x11_sync(x, err);
+}
+
+int winact_minimize(struct x11 *x, uint32_t id, struct cua_err *err) {
+	if (windows_managed(x)) {
+		const long data[5] = {IconicState};
+		ask_manager(x, id, x->atom.WM_CHANGE_STATE, data);
+	} else if (!x->lost) {
+		set_icccm_state(x, id, IconicState);
+		(void)XUnmapWindow(x->display, id);
+	}
+	return x11_sync(x, err);
+}
+
+int winact_maximize(struct x11 *x, const cua_Window *window, struct cua_err *err) {
+	if (!windows_managed(x)) {
+		if (!x->lost) {
+			maximize_directly(x, window);
+		}
+		return x11_sync(x, err);
+	}
+	ask_state(x, window->id, STATE_ADD);
+	return window->minimized ? winact_focus(x, window->id, err) : x11_sync(x, err);
+}
+
+int winact_restore(struct x11 *x, const cua_Window *window, struct cua_err *err) {
+	if (!windows_managed(x)) {
+		if (!x->lost) {
+			restore_directly(x, window);
+		}
+		return x11_sync(x, err);
+	}
+	if (window->minimized) {
+		return winact_focus(x, window->id, err);
+	}
+	ask_state(x, window->id, STATE_REMOVE);
+	return x11_sync(x, err);
+}
+
+int winact_close(struct x11 *x, uint32_t id, struct cua_err *err) {
+	if (windows_managed(x)) {
+		const long data[5] = {(long)server_time(x), SOURCE_PAGER};
+		ask_manager(x, id, x->atom._NET_CLOSE_WINDOW, data);
+	} else if (!x->lost) {
+		close_directly(x, id);
+	}
+	return x11_sync(x, err);
+}
+
+int winact_kill(struct x11 *x, uint32_t id, struct cua_err *err) {
+	if (!x->lost) {
+		(void)XKillClient(x->display, id);
+	}
+	return x11_sync(x, err);
+}
+
+/* ---------------------------------------------------------------- sizes */
+
+/* What a program tells of one direction; made sane, for it may tell anything. */
+struct size_hints {
+	int base;
+	int step;
+	int min;
+	int max;
+};
+
+#define HINT_MAX 32767
+
+static struct size_hints sane_hints(const XSizeHints *h, bool wide) {
+	bool has_min = (h->flags & PMinSize) != 0;
+	bool has_base = (h->flags & PBaseSize) != 0;
+	int min = has_min ? wide ? h->min_width : h->min_height : 0;
+	/* Where only one of base and smallest size is given, it stands for the other. */
+	int base = has_base ? wide ? h->base_width : h->base_height : min;
+	int step = h->flags & PResizeInc ? wide ? h->width_inc : h->height_inc : 1;
+	int max = h->flags & PMaxSize ? wide ? h->max_width : h->max_height : HINT_MAX;
+	return (struct size_hints){.base = within(base, 0, HINT_MAX),
+		.step = within(step, 1, HINT_MAX),
+		.min = within(has_min ? min : base, 1, HINT_MAX),
+		.max = within(max, 1, HINT_MAX)};
+}
+
+static int fit(int size, const struct size_hints *h) {
+	int fitting = within(size, h->min, h->max < h->min ? h->min : h->max);
+	return fitting > h->base ? h->base + (fitting - h->base) / h->step * h->step : fitting;
+}
+
+void winact_size(struct x11 *x, uint32_t id, const int size[2], int ret_size[2]) {
+	XSizeHints told = {0};
+	long supplied = 0;
+	if (!x->lost && !XGetWMNormalHints(x->display, id, &told, &supplied)) {
+		told.flags = 0;
+	}
+	for (int i = 0; i < 2; i++) {
+		const struct size_hints hints = sane_hints(&told, i == 0);
+		ret_size[i] = fit(size[i], &hints);
+	}
+}
