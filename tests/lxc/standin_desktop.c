@@ -1,5 +1,6 @@
 /* Stands in for cuad-desktop: greets on E2 and E3 and does what the file `desktop.mode` beside it
- * says: ready (also without the file), mute, die, lie, cut. */
+ * says: ready (also without the file), mute, die, lie, cut; or, once it is ready, another size of the
+ * screen: small, huge, restless. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -43,6 +44,29 @@ static int tell(bool ready) {
 		3, &(struct cua_out){.type = CUA_MSG_WORKER_STATE, .body = &state}, NULL);
 }
 
+static int tell_size(uint32_t width, uint32_t height) {
+	cua_WorkerState state = {.ready = true,
+		.has_width = true,
+		.width = width,
+		.has_height = true,
+		.height = height};
+	return cua_msg_send(
+		3, &(struct cua_out){.type = CUA_MSG_WORKER_STATE, .body = &state}, NULL);
+}
+
+static int tell_sizes(const char *mode) {
+	int r = 0;
+	if (strcmp(mode, "small") == 0) {
+		r = tell_size(640, 480);
+	} else if (strcmp(mode, "huge") == 0) {
+		r = tell_size(9999, 480);
+	}
+	for (uint32_t i = 0; strcmp(mode, "restless") == 0 && i < 1000 && r == 0; i++) {
+		r = tell_size(400 + i % 2, 300);
+	}
+	return r < 0 ? 0 : r; /* whoever lies is hung up on */
+}
+
 static int on_start(struct cua_msg *msg) {
 	char mode[16];
 	read_mode(mode);
@@ -62,7 +86,11 @@ static int on_start(struct cua_msg *msg) {
 	if (cua_hello_send(fcntl(msg->fd[1], F_DUPFD_CLOEXEC, 0), NULL) < 0) {
 		return -1;
 	}
-	return strcmp(mode, "ready") == 0 ? tell(true) : 0;
+	if (strcmp(mode, "mute") == 0 || strcmp(mode, "lie") == 0) {
+		return 0;
+	}
+	int r = tell(true);
+	return r < 0 ? r : tell_sizes(mode);
 }
 
 static int handle(struct cua_msg *msg) {

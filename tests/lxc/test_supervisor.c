@@ -225,6 +225,59 @@ START_TEST(test_worker_lies) {
 }
 END_TEST
 
+struct size_wanted {
+	const char *id;
+	uint32_t width;
+};
+
+static bool has_width(struct world *w, const void *arg) {
+	const struct size_wanted *wanted = arg;
+	return world_known(w, wanted->id)->told.screen.width == wanted->width;
+}
+
+/* The size that a worker tells is kept with the session. */
+START_TEST(test_screen_changes) {
+	struct world *w = world_new("");
+	world_desktop_mode(w, "small");
+	world_start(w);
+	cua_SessionCreate s = run_session(w, "s");
+	world_until(w, has_width, &(struct size_wanted){s.id, 640}, 10);
+	ck_assert_uint_eq(world_known(w, s.id)->told.screen.height, 480);
+	ck_assert_int_eq(world_known(w, s.id)->told.state, RUNNING);
+	/* Written to disk soon after. */
+	char command[200];
+	(void)snprintf(command, sizeof(command),
+		"until grep -q '^width=640$' %s/state/sessions/%s/record; do sleep 0.05; done",
+		w->dir, s.id);
+	ck_assert_int_eq(
+		world_exec((const char *[]){"timeout", "10", "sh", "-c", command, NULL}), 0);
+	world_desktop_mode(w, "ready");
+	(void)world_stop(w, SIGTERM);
+	world_start(w);
+	ck_assert_uint_eq(world_known(w, s.id)->told.screen.width, 640);
+	ck_assert_uint_eq(world_known(w, s.id)->told.screen.height, 480);
+	(void)world_await_links(w, s.id, 1, 1);
+	remove_session(w, s.id);
+	world_close(w);
+}
+END_TEST
+
+START_TEST(test_screen_lies) {
+	static const char *const modes[] = {"huge", "restless"};
+	struct world *w = world_new("");
+	world_desktop_mode(w, modes[_i]);
+	world_start(w);
+	cua_SessionCreate s = run_session(w, "s");
+	world_desktop_mode(w, "ready");
+	/* Another worker came. */
+	(void)world_await_links(w, s.id, 2, 1);
+	ck_assert_uint_le(world_known(w, s.id)->told.screen.width, s.screen.max_width);
+	ck_assert_int_eq(world_known(w, s.id)->told.state, RUNNING);
+	remove_session(w, s.id);
+	world_close(w);
+}
+END_TEST
+
 START_TEST(test_cuad_dies) {
 	struct world *w = world_new("");
 	world_start(w);
@@ -513,6 +566,8 @@ int main(void) {
 	add(suite, "delete_during_create", test_delete_during_create, 1);
 	add(suite, "worker_dies", test_worker_dies, 1);
 	add(suite, "worker_lies", test_worker_lies, 3);
+	add(suite, "screen_changes", test_screen_changes, 1);
+	add(suite, "screen_lies", test_screen_lies, 2);
 	add(suite, "cuad_dies", test_cuad_dies, 1);
 	add(suite, "cuad_lies", test_cuad_lies, 3);
 	add(suite, "supervisor_dies", test_supervisor_dies, 2);
