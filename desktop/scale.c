@@ -9,13 +9,13 @@
 /* Rows that are mixed in one call. */
 #define MIX_ROWS 24
 
-/* How one direction is made smaller: target i is the sum of the sources from start[i] on, each with
- * its weight, which are weight[at[i]] … weight[at[i + 1] - 1]. */
+/* How one direction is made smaller: target i is the sum of `count` sources from start[i] on, each with
+ * its weight, which are those from weight[i * count] on. Some are 0 so that all have the same count. */
 struct axis {
 	int in;
 	int out;
+	int count;
 	int *start;
-	size_t *at;
 	float *weight;
 };
 
@@ -37,33 +37,40 @@ static int overlap(const struct axis *axis, int from, int to) {
 
 static void axis_done(struct axis *axis) {
 	free(axis->start);
-	free(axis->at);
 	free(axis->weight);
 }
 
-static bool axis_init(struct axis *axis, int in, int out) {
-	*axis = (struct axis){.in = in, .out = out};
-	axis->start = calloc((size_t)out, sizeof(*axis->start));
-	axis->at = calloc((size_t)out + 1, sizeof(*axis->at));
-	axis->weight = calloc((size_t)in + (size_t)out, sizeof(*axis->weight));
-	if (!axis->start || !axis->at || !axis->weight) {
-		return false;
+/* How many sources a target lies in, at most. */
+static int most_under(int in, int out) {
+	int most = 1;
+	for (int64_t to = 0; to < out; to++) {
+		int first = (int)(to * in / out);
+		int end = (int)(((to + 1) * in + out - 1) / out);
+		most = end - first > most ? end - first : most;
 	}
-	size_t count = 0;
-	for (int to = 0; to < out; to++) {
-		int from = (int)((int64_t)to * in / out);
-		axis->start[to] = from;
-		axis->at[to] = count;
-		for (int part; from < in && (part = overlap(axis, from, to)) > 0; from++) {
-			axis->weight[count++] = (float)part / (float)in;
-		}
-	}
-	axis->at[out] = count;
-	return true;
+	return most;
 }
 
-static size_t axis_count(const struct axis *axis, int to) {
-	return axis->at[to + 1] - axis->at[to];
+static bool axis_init(struct axis *axis, int in, int out) {
+	int count = most_under(in, out);
+	*axis = (struct axis){.in = in, .out = out, .count = count};
+	if (out < 1 || count < 1) {
+		return false;
+	}
+	axis->start = calloc((size_t)out, sizeof(*axis->start));
+	axis->weight = calloc((size_t)out * (size_t)count, sizeof(*axis->weight));
+	if (!axis->start || !axis->weight) {
+		return false;
+	}
+	float *weight = axis->weight;
+	for (int to = 0; to < out; to++) {
+		int from = (int)((int64_t)to * in / out);
+		axis->start[to] = from < in - count ? from : in - count;
+		for (int i = 0; i < count; i++) {
+			*weight++ = (float)overlap(axis, axis->start[to] + i, to) / (float)in;
+		}
+	}
+	return true;
 }
 
 CUA_DEFINE_CLEANUP(struct scale *, scale_free)
@@ -96,7 +103,7 @@ void scale_span(const struct scale *scale, int first, int count, int ret[2]) {
 	const struct axis *y = &scale->y;
 	int last = first + count - 1;
 	ret[0] = y->start[first];
-	ret[1] = y->start[last] + (int)axis_count(y, last) - ret[0];
+	ret[1] = y->start[last] + y->count - ret[0];
 }
 
 size_t scale_room(const struct scale *scale) {
@@ -107,9 +114,10 @@ size_t scale_room(const struct scale *scale) {
 static void mix_rows(const struct scale *scale, struct view from, int to, float *sums) {
 	const struct axis *y = &scale->y;
 	const uint32_t *row[MIX_ROWS];
-	size_t count = axis_count(y, to);
+	size_t count = (size_t)y->count;
 	for (size_t done = 0; done < count;) {
-		struct pixels_rows rows = {.row = row, .weight = y->weight + y->at[to] + done};
+		struct pixels_rows rows = {
+			.row = row, .weight = y->weight + (size_t)to * count + done};
 		for (; rows.count < MIX_ROWS && done + rows.count < count; rows.count++) {
 			row[rows.count] = from.pixels + (done + rows.count) * from.stride;
 		}
@@ -121,16 +129,32 @@ static void mix_rows(const struct scale *scale, struct view from, int to, float 
 /* One pixel's four bytes as floats. */
 typedef float cell __attribute__((vector_size(16)));
 
-static void mix_columns(const struct axis *x, const float *sums, float *to) {
-	for (int i = 0; i < x->out; i++) {
+/* A count that the compiler knows makes the inner loop vanish. */
+static inline __attribute__((always_inline)) void mix_columns_of(
+	const struct axis *x, size_t count, const float *sums, float *to) {
+	const float *weight = x->weight;
+	for (size_t i = 0; i < (size_t)x->out; i++, weight += count) {
 		const float *from = sums + 4 * (size_t)x->start[i];
 		cell total = {0};
-		for (size_t k = x->at[i]; k < x->at[i + 1]; k++, from += 4) {
+		for (size_t k = 0; k < count; k++) {
 			cell one;
-			memcpy(&one, from, sizeof(one));
-			total += one * x->weight[k];
+			memcpy(&one, from + 4 * k, sizeof(one));
+			total += one * weight[k];
 		}
-		memcpy(to + 4 * (size_t)i, &total, sizeof(total));
+		memcpy(to + 4 * i, &total, sizeof(total));
+	}
+}
+
+static void mix_columns(const struct axis *x, const float *sums, float *to) {
+	switch (x->count) {
+	case 2:
+		mix_columns_of(x, 2, sums, to);
+		break;
+	case 3:
+		mix_columns_of(x, 3, sums, to);
+		break;
+	default:
+		mix_columns_of(x, (size_t)x->count, sums, to);
 	}
 }
 
