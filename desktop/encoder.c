@@ -9,6 +9,9 @@
 /* Bands of a JPEG in one go: enough to begin rarely, few enough to keep every thread busy. */
 #define JPEG_RUN 8
 
+/* Working memory for so many rows is kept. */
+#define ROWS_KEPT (JPEG_RUN * JPEG_ROWS)
+
 /* Working memory of one thread. */
 struct slot {
 	struct raster_room room;
@@ -148,6 +151,10 @@ static void do_run(void *ctx, size_t at, size_t i) {
 	run->status = raster_rows(raster, rows, &slot->room, &view, &run->err);
 	if (run->status == 0) {
 		run->status = compress(work, slot, run, view);
+	}
+	if (rows[1] > ROWS_KEPT) {
+		raster_room_done(&slot->room); /* as large as a picture */
+		encoded_done(&slot->out);
 	}
 }
 

@@ -1,4 +1,5 @@
 /* cuad-desktop: started by cuad-supervisor with E2 as descriptor 3; all else comes by message. */
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include "desktop/desktop.h"
 
 #define SUPERVISOR_FD 3
+#define LARGE (256 << 10) /* bytes of a block that is mapped */
 
 #ifdef CUAD_SANITIZE
 /* Looking for leaks needs /proc, which the sandbox does not have. */
@@ -23,6 +25,15 @@ static bool is_edge(int fd) {
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
 }
 
+/* Pictures are made of few large blocks, which live for a moment. By its own rules the C library keeps
+ * what is freed for the next one, in a heap for each thread, and the process grows to several times
+ * what it uses. Large blocks are to be mapped, and gone when they are freed. */
+static void keep_memory_small(void) {
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE);
+	(void)mallopt(M_TRIM_THRESHOLD, 4 * LARGE);
+	(void)mallopt(M_ARENA_MAX, 1);
+}
+
 int main(void) {
 	cua_log_open("cuad-desktop", CUA_LOG_INFO);
 	if (!is_edge(SUPERVISOR_FD)) {
@@ -30,5 +41,6 @@ int main(void) {
 		return 2;
 	}
 	(void)syscall(SYS_close_range, SUPERVISOR_FD + 1, ~0u, 0);
+	keep_memory_small();
 	return desktop_run(SUPERVISOR_FD);
 }

@@ -36,7 +36,11 @@ static int open_program(void) {
 }
 
 void desk_init(struct desk *d) {
-	*d = (struct desk){.xvfb = -1, .worker = -1, .supervisor = -1, .front = -1};
+	*d = (struct desk){.xvfb = -1,
+		.worker = -1,
+		.supervisor = -1,
+		.front = -1,
+		.screen = {DESK_WIDTH, DESK_HEIGHT}};
 	d->program = open_program();
 	ck_assert_msg(d->program >= 0, "cuad-desktop is not in CUAD_BUILD");
 	ck_assert_int_eq(unshare(CLONE_NEWNS | CLONE_NEWNET), 0);
@@ -110,10 +114,10 @@ static void exec_worker(int program, int supervisor) {
 	_exit(105);
 }
 
-static cua_WorkerStart worker_start(void) {
+static cua_WorkerStart worker_start(const struct desk *d) {
 	cua_WorkerStart start = {.uid = DESK_UID,
-		.screen = {.width = DESK_WIDTH,
-			.height = DESK_HEIGHT,
+		.screen = {.width = d->screen[0],
+			.height = d->screen[1],
 			.dpi = 96,
 			.max_width = 1920,
 			.max_height = 1200}};
@@ -135,7 +139,7 @@ void desk_start_worker(struct desk *d) {
 	ck_assert_int_eq(fd_seqpacket_pair(front, &d->err), 0);
 	int dir = open(X11_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(dir, 0);
-	cua_WorkerStart start = worker_start();
+	cua_WorkerStart start = worker_start(d);
 	ck_assert_msg(cua_msg_send(d->supervisor,
 			      &(struct cua_out){.type = CUA_MSG_WORKER_START,
 				      .body = &start,

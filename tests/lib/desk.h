@@ -20,6 +20,7 @@ struct desk {
 	pid_t worker;
 	int supervisor; /* our end of E2 */
 	int front; /* our end of E3 */
+	uint32_t screen[2]; /* for the next worker; DESK_WIDTH and DESK_HEIGHT at first */
 	uint32_t serial;
 	struct cua_msg msg; /* the last one received */
 	struct cua_err err;
