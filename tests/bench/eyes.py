@@ -216,6 +216,7 @@ def many(service):
 def run(service, programs):
     print(flush=True)
     subprocess.run([programs / "bench_capture"], check=True)
+    subprocess.run([programs / "bench_encode"], check=True)
     pictures(service, programs / "painter")
     reactions(service)
     click(service)
