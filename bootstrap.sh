@@ -21,8 +21,8 @@ readonly build_packages=(
 	x11proto-dev zlib1g-dev
 )
 readonly test_packages=(
-	bubblewrap clang clang-format clang-tidy curl git nftables openbox python3-pil universal-ctags
-	x11-utils xterm xvfb
+	bubblewrap chromium clang clang-format clang-tidy curl gir1.2-gtk-3.0 git nftables openbox
+	python3-gi python3-pil python3-pyqt5 python3-pyqt6 universal-ctags x11-utils xterm xvfb
 )
 readonly bench_packages=(
 	fonts-dejavu-core imagemagick lxc python3-pil scrot xdotool

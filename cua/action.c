@@ -190,7 +190,7 @@ static const struct cua_param drag_params[] = {
 		HAS(duration),
 		.max = 30000,
 		.fallback = "300",
-		.help = "Milliseconds that the motion takes."},
+		.help = "Milliseconds that the motion takes; at least 150."},
 };
 
 static const struct cua_param scroll_params[] = {

@@ -1,13 +1,12 @@
-/* Input actions: what each does, and the steps that all of them have around it. */
+/* Input actions: what those of the keyboard do, and the steps that all have around them. What those of
+ * the mouse do is in act_pointer.c. */
 #include <limits.h>
 
-#include "desktop/args.h"
 #include "desktop/perform_priv.h"
 
 #define SETTLE_MAX_MS 2000
 /* A program gets at least so long to show its first reaction, however short the quiet time. */
 #define FIRST_MS 200
-#define DRAG_MS 300
 /* A long list of keys lets the loop turn after so many presses. */
 #define PRESSES_PER_STEP 64
 
@@ -17,106 +16,6 @@ enum stage {
 	STAGE_OVER, /* the next input action may begin */
 	STAGE_END,
 };
-
-static void screen_of(const struct job *job, int ret[2]) {
-	ret[0] = x11_width(job->scene->x);
-	ret[1] = x11_height(job->scene->x);
-}
-
-static cua_Button button_of(const struct job *job) {
-	return job->call.args.has_button ? job->call.args.button : cua_Button_BUTTON_LEFT;
-}
-
-/* ---------------------------------------------------------------- pointer */
-
-/* Moves to x, y if they are given. */
-static int go_to(struct job *job, struct cua_err *err) {
-	const cua_Args *args = &job->call.args;
-	if (args->has_x != args->has_y) {
-		return cua_err_about(err, CUA_INVALID, args->has_x ? "y" : "x",
-			"x and y are given together or not at all");
-	}
-	if (!args->has_x) {
-		return 0;
-	}
-	int screen[2];
-	int point[2];
-	screen_of(job, screen);
-	int r = args_point(args, screen, (int32_t[]){args->x, args->y}, point, err);
-	return r < 0 ? r : input_move(job->scene->input, point[0], point[1], err);
-}
-
-int act_move(struct job *job, struct cua_err *err) {
-	const cua_Args *args = &job->call.args;
-	if (!args->has_relative || !args->relative) {
-		return go_to(job, err);
-	}
-	int screen[2];
-	int step[2];
-	int at[2];
-	screen_of(job, screen);
-	args_step(args, screen, (int32_t[]){args->x, args->y}, step);
-	int r = input_position(job->scene->input, &at[0], &at[1], err);
-	return r < 0 ? r : input_move(job->scene->input, at[0] + step[0], at[1] + step[1], err);
-}
-
-int act_click(struct job *job, struct cua_err *err) {
-	const cua_Args *args = &job->call.args;
-	int r = go_to(job, err);
-	return r < 0 ? r
-		     : input_click(job->scene->input, button_of(job),
-			       args->has_count ? args->count : 1, err);
-}
-
-int act_mouse_down(struct job *job, struct cua_err *err) {
-	int r = go_to(job, err);
-	return r < 0 ? r : input_button_down(job->scene->input, job->lease, button_of(job), err);
-}
-
-int act_mouse_up(struct job *job, struct cua_err *err) {
-	int r = go_to(job, err);
-	return r < 0 ? r : input_button_up(job->scene->input, job->lease, button_of(job), err);
-}
-
-int act_scroll(struct job *job, struct cua_err *err) {
-	const cua_Args *args = &job->call.args;
-	int r = go_to(job, err);
-	return r < 0 ? r
-		     : input_scroll(job->scene->input, args->has_dx ? args->dx : 0,
-			       args->has_dy ? args->dy : 0, err);
-}
-
-/* All points on the screen, or nothing is done. */
-static int drag_begin(struct job *job, struct cua_err *err) {
-	const cua_Args *args = &job->call.args;
-	int32_t points[2 * CUA_PATH_POINTS];
-	size_t count = args->path_points_count / 2;
-	int screen[2];
-	screen_of(job, screen);
-	for (size_t i = 0; i < count; i++) {
-		int point[2];
-		int r = args_point(args, screen, args->path_points + 2 * i, point, err);
-		if (r < 0) {
-			return r;
-		}
-		points[2 * i] = point[0];
-		points[2 * i + 1] = point[1];
-	}
-	job->drag = drag_start(job->scene->input, job->lease, button_of(job),
-		&(struct drag_path){.points = points, .count = count},
-		args->has_duration ? args->duration : DRAG_MS, err);
-	return job->drag ? 0 : -(int)err->code;
-}
-
-int act_drag(struct job *job, struct cua_err *err) {
-	if (!job->drag) {
-		int r = drag_begin(job, err);
-		if (r < 0) {
-			return r;
-		}
-	}
-	return drag_step(job->drag, err);
-}
 
 /* ---------------------------------------------------------------- keyboard */
 
@@ -152,7 +51,7 @@ int act_key(struct job *job, struct cua_err *err) {
 	const cua_Args *args = &job->call.args;
 	int total = (int)args->keys_count * (args->has_repeat ? (int)args->repeat : 1);
 	int hold = args->has_hold ? (int)args->hold : 0;
-	int r = job->at == 0 && !job->chord_down ? check_keys(args, err) : 0;
+	int r = 0;
 	for (int i = 0; r == 0 && job->at < total; i++) {
 		if (i == PRESSES_PER_STEP) {
 			return 1;
@@ -233,8 +132,22 @@ static void acting(struct job *job, bool on) {
 	job->acting = on;
 }
 
-static int stage_begin(struct job *job, struct cua_err *err) {
+/* All that can be wrong is found before the first modifier goes down: programs react to some. */
+static int check_all(struct job *job, struct cua_err *err) {
+	if (job->checked) {
+		return 0;
+	}
 	int r = read_modifiers(job, err);
+	if (r == 0) {
+		r = job->call.id == CUA_ACTION_KEY ? check_keys(&job->call.args, err)
+						   : act_pointer_check(job, err);
+	}
+	job->checked = r == 0;
+	return r;
+}
+
+static int stage_begin(struct job *job, struct cua_err *err) {
+	int r = check_all(job, err);
 	if (r == 0) {
 		r = job_begin(job, err);
 	}

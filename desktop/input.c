@@ -1,5 +1,6 @@
-/* Pointer, buttons, wheel, and the record of who holds what. Which keys a chord or a text needs is
- * worked out in keys.c and typing.c. */
+/* Who holds what, from the first press of a key or button to the release by its last holder. Which
+ * keys a chord or a text needs is worked out in keys.c and typing.c; clicks and motion are in
+ * pointer.c. */
 #include "desktop/input.h"
 
 #include <X11/XKBlib.h>
@@ -8,27 +9,13 @@
 #include "desktop/input_priv.h"
 #include "desktop/mapwatch.h"
 
-enum { WHEEL_UP = 4, WHEEL_DOWN, WHEEL_LEFT, WHEEL_RIGHT };
-
-static const struct {
-	const char *name;
-	uint8_t number;
-} buttons[] = {
-	[cua_Button_BUTTON_LEFT] = {"left", 1},
-	[cua_Button_BUTTON_MIDDLE] = {"middle", 2},
-	[cua_Button_BUTTON_RIGHT] = {"right", 3},
-	[cua_Button_BUTTON_BACK] = {"back", 8},
-	[cua_Button_BUTTON_FORWARD] = {"forward", 9},
-};
+/* The highest button; beyond 5 the core protocol does not tell which are down. */
+#define LAST_BUTTON 9
 
 uint64_t input_now(void) {
 	struct timespec t = {0};
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-uint8_t input_button_number(cua_Button button) {
-	return (size_t)button < CUA_COUNT(buttons) ? buttons[button].number : 0;
 }
 
 void input_send_key(struct input *in, uint8_t keycode, bool down) {
@@ -37,9 +24,21 @@ void input_send_key(struct input *in, uint8_t keycode, bool down) {
 	}
 }
 
-static void input_send_button(struct input *in, uint8_t number, bool down) {
+void input_send_press_after(struct input *in, uint8_t number, unsigned delay_ms) {
+	if (!in->x->lost) {
+		(void)XTestFakeButtonEvent(in->x->display, number, True, delay_ms);
+	}
+}
+
+void input_send_button(struct input *in, uint8_t number, bool down) {
 	if (!in->x->lost) {
 		(void)XTestFakeButtonEvent(in->x->display, number, down, CurrentTime);
+	}
+}
+
+void input_send_motion(struct input *in, int x, int y) {
+	if (!in->x->lost) {
+		(void)XTestFakeMotionEvent(in->x->display, in->x->screen, x, y, CurrentTime);
 	}
 }
 
@@ -51,7 +50,7 @@ static void send(struct input *in, uint8_t code, bool button, bool down) {
 	}
 }
 
-static int sent(struct input *in, struct cua_err *err) {
+int input_sent(struct input *in, struct cua_err *err) {
 	x11_flush(in->x);
 	return x11_alive(in->x) ? 0 : cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
 }
@@ -74,6 +73,7 @@ struct input *input_new(struct x11 *x, struct cua_err *err) {
 	}
 	/* Works on while another program has grabbed the server. */
 	(void)XTestGrabControl(x->display, True);
+	pointer_watch(in);
 	const unsigned events = XkbMapNotifyMask | XkbNewKeyboardNotifyMask;
 	(void)XkbSelectEvents(x->display, XkbUseCoreKbd, events, events);
 	if (input_reload(in, err) < 0) {
@@ -103,58 +103,9 @@ void input_event(struct input *in, const union _XEvent *event) {
 	} else if (event->type == in->x->xkb_event) {
 		int type = ((const XkbAnyEvent *)(const void *)event)->xkb_type;
 		in->stale |= type == XkbMapNotify || type == XkbNewKeyboardNotify;
+	} else {
+		pointer_event(in, event);
 	}
-}
-
-static int check_range(const char *name, int value, int size, struct cua_err *err) {
-	if (value >= 0 && value < size) {
-		return 0;
-	}
-	return cua_err_about(err, CUA_OUT_OF_SCREEN, name, "%s is %d; the screen's are 0 to %d",
-		name, value, size - 1);
-}
-
-int input_check_point(const struct input *in, int x, int y, struct cua_err *err) {
-	int r = check_range("x", x, x11_width(in->x), err);
-	return r < 0 ? r : check_range("y", y, x11_height(in->x), err);
-}
-
-int input_move(struct input *in, int x, int y, struct cua_err *err) {
-	int r = input_check_point(in, x, y, err);
-	if (r < 0) {
-		return r;
-	}
-	if (!in->x->lost) {
-		(void)XTestFakeMotionEvent(in->x->display, in->x->screen, x, y, CurrentTime);
-	}
-	return sent(in, err);
-}
-
-int input_position(struct input *in, int *ret_x, int *ret_y, struct cua_err *err) {
-	Window root = None;
-	Window child = None;
-	int x = 0;
-	int y = 0;
-	int ignored = 0;
-	unsigned mask = 0;
-	if (!in->x->lost) {
-		(void)XQueryPointer(in->x->display, in->x->root, &root, &child, &x, &y, &ignored,
-			&ignored, &mask);
-	}
-	if (in->x->lost) {
-		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
-	}
-	*ret_x = x;
-	*ret_y = y;
-	return 0;
-}
-
-static int check_button(cua_Button button, struct cua_err *err) {
-	if (input_button_number(button)) {
-		return 0;
-	}
-	return cua_err_about(
-		err, CUA_INVALID, "button", "there is no button number %u", (unsigned)button);
 }
 
 static bool lease_has(const struct input *in, const struct hold *h) {
@@ -169,7 +120,7 @@ static bool lease_has(const struct input *in, const struct hold *h) {
 }
 
 int input_button_down(struct input *in, uint32_t lease, cua_Button button, struct cua_err *err) {
-	int r = check_button(button, err);
+	int r = input_check_button(button, err);
 	if (r < 0) {
 		return r;
 	}
@@ -177,56 +128,23 @@ int input_button_down(struct input *in, uint32_t lease, cua_Button button, struc
 		.code = input_button_number(button),
 		.button = true,
 		.serial = ++in->serial};
+	bool pressed = !hold_any(in, hold.code, true);
 	if (!lease_has(in, &hold)) {
 		r = hold_press(in, &hold, err);
 	}
-	return r < 0 ? r : sent(in, err);
+	if (r < 0) {
+		return r;
+	}
+	return pressed ? pointer_pressed(in, hold.code, 1, err) : input_sent(in, err);
 }
 
 int input_button_up(struct input *in, uint32_t lease, cua_Button button, struct cua_err *err) {
-	int r = check_button(button, err);
+	int r = input_check_button(button, err);
 	if (r < 0) {
 		return r;
 	}
 	hold_release(in, lease, 0, input_button_number(button));
-	return sent(in, err);
-}
-
-int input_click(struct input *in, cua_Button button, unsigned count, struct cua_err *err) {
-	int r = check_button(button, err);
-	if (r < 0) {
-		return r;
-	}
-	if (count < 1 || count > 3) {
-		return cua_err_about(
-			err, CUA_INVALID, "count", "count is %u; it may be 1 to 3", count);
-	}
-	if (hold_any(in, input_button_number(button), true)) {
-		return cua_err_about(err, CUA_CONFLICT, "button", "the %s button is being held",
-			buttons[button].name);
-	}
-	for (unsigned i = 0; i < count; i++) {
-		input_send_button(in, input_button_number(button), true);
-		input_send_button(in, input_button_number(button), false);
-	}
-	return sent(in, err);
-}
-
-static void turn(struct input *in, uint8_t wheel, int clicks) {
-	for (int i = 0; i < clicks; i++) {
-		input_send_button(in, wheel, true);
-		input_send_button(in, wheel, false);
-	}
-}
-
-int input_scroll(struct input *in, int dx, int dy, struct cua_err *err) {
-	if (abs(dx) > CUA_SCROLL_MAX || abs(dy) > CUA_SCROLL_MAX) {
-		return cua_err_about(err, CUA_INVALID, abs(dx) > CUA_SCROLL_MAX ? "dx" : "dy",
-			"more than %d clicks of the wheel", CUA_SCROLL_MAX);
-	}
-	turn(in, dy < 0 ? WHEEL_UP : WHEEL_DOWN, abs(dy));
-	turn(in, dx < 0 ? WHEEL_LEFT : WHEEL_RIGHT, abs(dx));
-	return sent(in, err);
+	return pointer_released(in, input_button_number(button), err);
 }
 
 bool hold_any(const struct input *in, uint8_t code, bool button) {
@@ -327,6 +245,10 @@ static unsigned release_foreign(struct input *in) {
 			input_send_button(in, b, false);
 			count++;
 		}
+	}
+	/* One that is not down stays as it is, without an event. */
+	for (uint8_t b = 6; b <= LAST_BUTTON; b++) {
+		input_send_button(in, b, false);
 	}
 	return count;
 }

@@ -22,7 +22,8 @@ union _XEvent;
 struct input *input_new(struct x11 *x, struct cua_err *err);
 /* Lets go of what all leases hold. NULL is fine. Returns NULL. */
 struct input *input_free(struct input *in);
-/* To be told every event of the X connection; looks at changes of the keyboard map only. */
+/* To be told every event of the X connection; looks at changes of the keyboard map and at programs
+ * that begin to drag something. */
 void input_event(struct input *in, const union _XEvent *event);
 
 /* 0 if the point is on the screen; else -CUA_OUT_OF_SCREEN, which names the coordinate. */
@@ -32,14 +33,24 @@ int input_move(struct input *in, int x, int y, struct cua_err *err) CUA_CHECK;
 /* The pointer's position; one round trip. */
 int input_position(struct input *in, int *ret_x, int *ret_y, struct cua_err *err) CUA_CHECK;
 
-/* Presses a button and holds it; nothing happens when the lease holds it already. */
+/* Presses a button and holds it. When the lease holds it already nothing happens; when another one
+ * does, both hold it from now on, and the press stays one. */
 int input_button_down(
 	struct input *in, uint32_t lease, cua_Button button, struct cua_err *err) CUA_CHECK;
-/* Lets go of a button; nothing happens when the lease does not hold it. */
+/* Lets go of a button; nothing happens when the lease does not hold it, or not alone. */
 int input_button_up(
 	struct input *in, uint32_t lease, cua_Button button, struct cua_err *err) CUA_CHECK;
-/* Clicks count times (1 to 3) where the pointer is, fast enough for a double click everywhere.
- * -CUA_CONFLICT when the button is being held. */
+/* 0 if a button can be pressed and let go again: -CUA_CONFLICT while anybody holds it, -CUA_INVALID
+ * when there is no such button. */
+int input_check_free(struct input *in, cua_Button button, struct cua_err *err) CUA_CHECK;
+/* Clicks count times (1 to 3) where the pointer is, fast enough for a double click everywhere; the
+ * server has done it on return. 0; or milliseconds after which to call again, nothing having
+ * happened yet; or negative, as of input_check_free().
+ *
+ * Programs count presses of a button that come soon after each other at one place, and moving away
+ * between them does not make all of them begin anew. So that two clicks are a double click and not
+ * the end of a triple one, a click waits while the last press would count with it, unless both
+ * are single clicks: two of these make a double click, as those of a hand do. */
 int input_click(struct input *in, cua_Button button, unsigned count, struct cua_err *err) CUA_CHECK;
 /* Turns the wheel by so many clicks: dx to the right, dy down. */
 int input_scroll(struct input *in, int dx, int dy, struct cua_err *err) CUA_CHECK;

@@ -1,5 +1,5 @@
 /* The inside of the session's input, for the files that press keys: input.c, keys.c, spare.c,
- * typing.c, drag.c. Nobody else includes it. */
+ * typing.c, pointer.c, drag.c. Nobody else includes it. */
 #pragma once
 
 #include "cua/limits.h"
@@ -29,6 +29,24 @@ struct spares {
 	uint64_t deadline_ms;
 };
 
+/* A press or release of a button: where, and when the server had done it. */
+struct pointing_at {
+	uint64_t ms;
+	int x;
+	int y;
+};
+
+/* The last press of a button, and what became of drag-and-drop, as far as a next action needs it. */
+struct pointing {
+	uint8_t number; /* of the button; 0: none was pressed yet */
+	unsigned count; /* of clicks in that action */
+	unsigned run; /* of presses that came soon after each other */
+	struct pointing_at press;
+	struct pointing_at release; /* as press while it is held */
+	uint32_t drags; /* times that a program began to drag something */
+	uint64_t drag_ms; /* the last time */
+};
+
 struct input {
 	struct x11 *x;
 	struct layout layout;
@@ -39,6 +57,7 @@ struct input {
 	struct hold hold[CUA_HOLDS_MAX];
 	size_t hold_count;
 	uint32_t serial;
+	struct pointing pointing;
 	bool busy; /* a job of typing.h or drag.h is under way */
 };
 
@@ -46,11 +65,19 @@ struct input {
 uint64_t input_now(void);
 /* Reads the keyboard anew. 0 or negative. */
 int input_reload(struct input *in, struct cua_err *err) CUA_CHECK;
-/* Key or button down or up, for the server only; flushes nothing. */
+/* Key or button down or up, or a motion, for the server only; flushes nothing. */
 void input_send_key(struct input *in, uint8_t keycode, bool down);
+void input_send_button(struct input *in, uint8_t number, bool down);
+/* A press that the server does once this time has passed, and nothing of ours before. */
+void input_send_press_after(struct input *in, uint8_t number, unsigned delay_ms);
+void input_send_motion(struct input *in, int x, int y);
+/* Flushes. 0; negative when the server is gone. */
+int input_sent(struct input *in, struct cua_err *err) CUA_CHECK;
 /* The number that X gives a button. */
 uint8_t input_button_number(cua_Button button);
 
+/* 0 if there is such a button; else -CUA_INVALID. */
+int input_check_button(cua_Button button, struct cua_err *err) CUA_CHECK;
 /* True if any lease holds it. */
 bool hold_any(const struct input *in, uint8_t code, bool button);
 /* Presses, unless it is down, and records. -CUA_EXHAUSTED when too much is held. */
@@ -63,6 +90,16 @@ void hold_release(struct input *in, uint32_t lease, uint32_t keysym, uint8_t but
 
 /* Takes back what was pressed after this serial. */
 void hold_rollback(struct input *in, uint32_t serial);
+
+/* Asks to be told of programs that begin to drag: who does takes a selection, for what is dragged is
+ * asked of its owner. pointer_event() gets the events. */
+void pointer_watch(struct input *in);
+void pointer_event(struct input *in, const union _XEvent *event);
+/* Waits until the server has done a press or release that was sent, and remembers it, for programs
+ * look at the server's time. 0 or negative. */
+int pointer_pressed(
+	struct input *in, uint8_t number, unsigned count, struct cua_err *err) CUA_CHECK;
+int pointer_released(struct input *in, uint8_t number, struct cua_err *err) CUA_CHECK;
 
 /* Keysyms that are to be put on spare keycodes in one go. */
 struct spare_plan {

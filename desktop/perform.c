@@ -174,6 +174,13 @@ static void lost(struct cua_err *ret) {
 
 /* ---------------------------------------------------------------- jobs */
 
+static void let_go(struct scene *scene, uint32_t lease) {
+	if (scene->input && input_holds(scene->input)) {
+		input_lease_end(scene->input, lease);
+		scene_input(scene, input_holds(scene->input));
+	}
+}
+
 static void job_free(struct job *job) {
 	struct perform *p = job->perform;
 	struct job **at = &p->jobs;
@@ -191,8 +198,9 @@ static void job_free(struct job *job) {
 	loop_timer_free(job->timer);
 	act_input_undo(job);
 	act_window_undo(job);
-	if (job->orphan && job->scene->input) {
-		input_lease_end(job->scene->input, job->lease);
+	bool drags = p->active && p->active->lease == job->lease;
+	if (job->orphan && !drags) {
+		let_go(job->scene, job->lease);
 	}
 	free(job->text);
 	free(job);
@@ -373,15 +381,39 @@ void perform_pump(struct perform *p) {
 	}
 }
 
+/* Ends what is being done for somebody who is gone; a drag goes to its end at once, for letting go
+ * half-way would drop what is dragged somewhere. */
+static void give_up(struct perform *p, struct job *job) {
+	if (job->drag && job->stage > 0 && !job->queued) {
+		drag_hurry(job->drag);
+		loop_timer_start(job->timer, 1);
+		return;
+	}
+	struct cua_err err = {0};
+	uint32_t serial = job->serial;
+	(void)cua_err_set(&err, CUA_CONFLICT, "the connection that asked for it has ended");
+	job_free(job);
+	answer_error(p, serial, &err);
+}
+
 void perform_lease_end(struct perform *p, uint32_t lease) {
-	for (struct job *job = p->jobs; job; job = job->next) {
-		job->orphan = job->orphan || job->lease == lease;
+	bool drags = false;
+	struct job *next = NULL;
+	for (struct job *job = p->jobs; job; job = next) {
+		next = job->next;
+		if (job->lease == lease) {
+			job->orphan = true;
+			if (job->queued || p->active == job) {
+				give_up(p, job);
+				drags = drags || p->active == job;
+			}
+		}
 	}
-	struct scene *scene = p->config.scene;
-	if (scene->input && input_holds(scene->input)) {
-		input_lease_end(scene->input, lease);
-		scene_input(scene, input_holds(scene->input));
+	/* What is held with a drag is let go at its end. */
+	if (!drags) {
+		let_go(p->config.scene, lease);
 	}
+	start_next(p);
 }
 
 void perform_cancel(struct perform *p) {

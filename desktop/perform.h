@@ -34,7 +34,8 @@ void perform_request(struct perform *p, const struct cua_msg *msg);
 /* Goes on with the actions that wait for a change; to be called each time that the loop is about to
  * wait. */
 void perform_pump(struct perform *p);
-/* Lets go of what a lease holds. */
+/* Its owner is gone: lets go of what a lease holds. The action that it has under way ends with an
+ * error, what it has in the queue is not begun; only a drag is brought to its end, without delay. */
 void perform_lease_end(struct perform *p, uint32_t lease);
 /* Ends everything without answers and lets go of every key and button: cuad is gone. */
 void perform_cancel(struct perform *p);

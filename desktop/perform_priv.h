@@ -45,6 +45,9 @@ struct job {
 	/* what an action holds between its steps */
 	struct typing *typing;
 	struct drag *drag;
+	int target[2]; /* of the pointer, if it has one */
+	bool has_target;
+	bool checked; /* an input action: nothing is wrong with it */
 	struct keymap_chord modifiers;
 	bool modifiers_down;
 	struct keymap_chord chord;
@@ -85,8 +88,12 @@ act_fn act_screenshot, act_screen_size, act_cursor_position, act_wait, act_wait_
 act_fn act_windows, act_window_screenshot, act_window_focus, act_window_move, act_window_resize,
 	act_window_minimize, act_window_maximize, act_window_restore, act_window_close,
 	act_set_screen;
-/* Steps of the input actions themselves (act_input.c); what all of them have is in act_input(). */
+/* Steps of the input actions themselves (act_pointer.c, act_input.c); what all of them have is in
+ * act_input(). */
 act_fn act_move, act_click, act_mouse_down, act_mouse_up, act_drag, act_scroll;
+/* What can be wrong with an action of the mouse, and where it goes; nothing is done yet. Fine for
+ * others. 0 or negative. */
+int act_pointer_check(struct job *job, struct cua_err *err) CUA_CHECK;
 act_fn act_key, act_key_down, act_key_up, act_type, act_release_all;
 
 /* All steps of an input action: modifiers, the action itself, settling, effect. */

@@ -15,6 +15,7 @@
 	DO(WM_DELETE_WINDOW)                                                                       \
 	DO(WM_PROTOCOLS)                                                                           \
 	DO(WM_STATE)                                                                               \
+	DO(XdndSelection)                                                                          \
 	DO(_CUAD_GEOMETRY)                                                                         \
 	DO(_CUAD_REDIRECTED)                                                                       \
 	DO(_NET_ACTIVE_WINDOW)                                                                     \

@@ -40,6 +40,7 @@ void desk_init(struct desk *d) {
 		.worker = -1,
 		.supervisor = -1,
 		.front = -1,
+		.lease = 1,
 		.screen = {DESK_WIDTH, DESK_HEIGHT}};
 	d->program = open_program();
 	ck_assert_msg(d->program >= 0, "cuad-desktop is not in CUAD_BUILD");
@@ -222,8 +223,10 @@ bool desk_wait_ready(struct desk *d, bool ready, int ms) {
 
 uint32_t desk_send(struct desk *d, int action, const cua_Args *args, const char *text) {
 	static cua_ActionRequest request; /* large */
-	request = (cua_ActionRequest){
-		.serial = ++d->serial, .action = (uint32_t)action, .lease = 1, .args = *args};
+	request = (cua_ActionRequest){.serial = ++d->serial,
+		.action = (uint32_t)action,
+		.lease = d->lease,
+		.args = *args};
 	struct cua_span blob = {.data = text, .len = text ? strlen(text) : 0};
 	ck_assert_msg(cua_msg_send(d->front,
 			      &(struct cua_out){.type = CUA_MSG_ACTION_REQUEST,

@@ -22,6 +22,7 @@ struct desk {
 	int front; /* our end of E3 */
 	uint32_t screen[2]; /* for the next worker; DESK_WIDTH and DESK_HEIGHT at first */
 	uint32_t serial;
+	uint32_t lease; /* in whose name actions are sent; 1 at first */
 	struct cua_msg msg; /* the last one received */
 	struct cua_err err;
 };
