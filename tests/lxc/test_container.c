@@ -615,60 +615,6 @@ START_TEST(test_many_at_once) {
 }
 END_TEST
 
-static double now_ms(void) {
-	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-START_TEST(test_phases) {
-	enum { ROUNDS = 10, PHASES = 8 };
-	static const char *const names[PHASES] = {"mount_up", "firewall_add", "container_start",
-		"firewall_harden", "container_stop", "firewall_remove", "mount_down",
-		"mount_erase"};
-	double sum[PHASES] = {0};
-	double most[PHASES] = {0};
-	struct plan plan = host_plan(1, OPEN);
-	for (int i = 0; i < ROUNDS; i++) {
-		double t[PHASES + 1];
-		pid_t init = 0;
-		char line[PLAN_PATH + 128];
-		t[0] = now_ms();
-		MUST(mount_up(host_get(), &plan, oops));
-		double up = now_ms() - t[0];
-		(void)snprintf(line, sizeof(line), "cd %s && mkfifo in out && chown %u in out",
-			plan.x11, plan.id_first);
-		outside_is(line, true);
-		t[1] = now_ms();
-		MUST(firewall_add(host_get(), &plan, oops));
-		t[2] = now_ms();
-		MUST(container_start(host_get(), &plan, &init, oops));
-		t[3] = now_ms();
-		MUST(firewall_harden(&plan, oops));
-		inside_is(&plan, "true", true); /* before that it would not hear SIGTERM */
-		t[4] = now_ms();
-		MUST(container_stop(host_get(), &plan, 5000, oops));
-		t[5] = now_ms();
-		MUST(firewall_remove(host_get(), &plan, oops));
-		t[6] = now_ms();
-		MUST(mount_down(host_get(), &plan, oops));
-		t[7] = now_ms();
-		MUST(mount_erase(host_get(), &plan, oops));
-		t[8] = now_ms();
-		t[0] = t[1] - up;
-		for (int k = 0; k < PHASES; k++) {
-			sum[k] += t[k + 1] - t[k];
-			most[k] = t[k + 1] - t[k] > most[k] ? t[k + 1] - t[k] : most[k];
-		}
-	}
-	for (int k = 0; k < PHASES; k++) {
-		(void)printf(
-			"%-16s mean %6.1f ms  max %6.1f ms\n", names[k], sum[k] / ROUNDS, most[k]);
-	}
-	ck_assert_double_lt((sum[0] + sum[2]) / ROUNDS, 1000.0);
-}
-END_TEST
-
 /* Each test is a case of its own, so that CK_RUN_CASE=test_limits runs one. */
 static void add_case(Suite *suite, const char *name, const TTest *test) {
 	TCase *tc = tcase_create(name);
@@ -701,7 +647,6 @@ static Suite *make_suite(void) {
 	CASE(test_evil_template);
 	CASE(test_other_namespaces);
 	CASE(test_many_at_once);
-	CASE(test_phases);
 	return suite;
 }
 
