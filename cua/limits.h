@@ -112,7 +112,8 @@
 #define CUA_WS_QUEUE_MAX (72u << 20) /* unread by a WebSocket client: then it is too slow */
 #define CUA_STALL_SECS 60 /* a client that takes none of what is there for it */
 #define CUA_LINGER_SECS 30 /* reading on after an early answer, so that it arrives */
-#define CUA_WS_PING_SECS 30
+#define CUA_WS_PING_SECS 7 /* a client that leaves one unanswered holds no key any more */
+#define CUA_WS_SILENT_SECS 600 /* it may still be one that reads only when it waits for an answer */
 #define CUA_WS_CLOSE_SECS 5 /* waiting for the other side's close frame */
 #define CUA_TOKEN_LABEL_SIZE 65
 #define CUA_TOKENS_MAX 4096

@@ -82,6 +82,9 @@ struct ws_ops {
 	void (*message)(void *state, struct cua_span data, bool binary);
 	/* The queue has drained below its low-water mark. May be NULL. */
 	void (*drain)(void *state);
+	/* The client has not answered a ping nor taken what is there for it, for 7 to 14 seconds: it may
+	 * be gone, stopped, or not reading just now. Called once until it is heard again. May be NULL. */
+	void (*silent)(void *state);
 	/* The socket is gone; free the state. */
 	void (*close)(void *state);
 };

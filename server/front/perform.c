@@ -229,6 +229,7 @@ void perform(const struct perform_ask *ask, perform_done *done, void *data) {
 	op->front = ask->front;
 	op->who = *ask->who;
 	op->lease = ask->lease;
+	op->over = ask->over;
 	op->done = done;
 	op->data = data;
 	op->params = json_incref((json_t *)(uintptr_t)ask->params);

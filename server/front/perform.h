@@ -17,6 +17,7 @@ struct perform_ask {
 	uint32_t lease; /* from sessions_lease_new(), or PERFORM_HTTP_LEASE */
 	const char *action; /* its name; NULL: params has it as "action" */
 	const json_t *params; /* an object, or NULL; borrowed during the call */
+	const bool *over; /* becomes true when nobody waits for the rest any more; NULL: never */
 };
 
 enum perform_fault {

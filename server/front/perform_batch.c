@@ -35,6 +35,12 @@ static void next(struct op *op) {
 		op_result(op, json_incref(op->first));
 		return;
 	}
+	if (op->over && *op->over) {
+		struct cua_err err = {0};
+		(void)cua_err_set(&err, CUA_CONFLICT, "the connection that asked for it has ended");
+		stop(op, &err);
+		return;
+	}
 	perform(&(struct perform_ask){.front = op->front,
 			.who = &op->who,
 			.session = op->session,

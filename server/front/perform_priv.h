@@ -10,6 +10,7 @@ struct op {
 	struct identity who;
 	char session[CUA_ID_SIZE];
 	uint32_t lease;
+	const bool *over; /* as in struct perform_ask */
 	const struct cua_action *action; /* NULL as long as it is not known */
 	struct cua_call call;
 	struct cua_call_mem mem;

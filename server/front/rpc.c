@@ -25,6 +25,7 @@ struct rpc {
 	size_t size; /* bytes that they came in */
 	bool full; /* the client has not taken its answers */
 	bool ordered_runs;
+	bool over; /* the connection has ended */
 	struct call *first; /* ordered calls that wait */
 	struct call *last;
 };
@@ -157,6 +158,14 @@ static void answer(struct call *call, const struct outcome *outcome, const struc
 
 static void run_next(struct rpc *rpc);
 
+/* Lets go of what the connection holds. */
+static void let_go(struct rpc *rpc) {
+	struct session *session = sessions_get(rpc->front->sessions, rpc->session);
+	if (session && session->worker) {
+		worker_lease_end(session->worker, rpc->lease);
+	}
+}
+
 static void call_free(struct call *call) {
 	call->rpc->open--;
 	call->rpc->size -= call->size;
@@ -173,6 +182,9 @@ static void on_done(void *data, const struct outcome *outcome, const struct cua_
 		rpc->ordered_runs = false;
 	}
 	call_free(call);
+	if (rpc->over) {
+		let_go(rpc); /* an action that had just begun may have pressed something */
+	}
 	run_next(rpc);
 	update_reading(rpc);
 	rpc_free_if_over(rpc);
@@ -185,7 +197,8 @@ static void run(struct call *call) {
 			.session = rpc->session,
 			.lease = rpc->lease,
 			.action = call->rpc_call.method,
-			.params = call->rpc_call.params},
+			.params = call->rpc_call.params,
+			.over = &rpc->over},
 		on_done, call);
 }
 
@@ -341,19 +354,22 @@ static void drop_waiting(struct rpc *rpc) {
 static void on_close(void *state) {
 	struct rpc *rpc = state;
 	rpc->ws = NULL;
+	rpc->over = true;
 	sessions_unwatch(rpc->front->sessions, &rpc->watcher);
 	drop_waiting(rpc);
-	struct session *session = sessions_get(rpc->front->sessions, rpc->session);
-	if (session && session->worker) {
-		worker_lease_end(session->worker, rpc->lease);
-	}
+	let_go(rpc);
 	rpc_free_if_over(rpc);
+}
+
+static void on_silent(void *state) {
+	let_go(state);
 }
 
 static const struct ws_ops ops = {
 	.open = on_open,
 	.message = on_message,
 	.drain = on_drain,
+	.silent = on_silent,
 	.close = on_close,
 };
 

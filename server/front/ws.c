@@ -35,6 +35,8 @@ struct ws {
 	struct buffer message;
 	enum ws_opcode message_opcode; /* WS_CONTINUATION: none has begun */
 	bool heard; /* since the last ping */
+	unsigned silent; /* pings without a sign of life */
+	size_t unsent; /* bytes for it at the last ping */
 	/* what goes */
 	struct buffer cork; /* sent by open() before the handshake was answered */
 	bool corked;
@@ -166,20 +168,31 @@ void ws_drained(struct ws *ws) {
 	}
 }
 
-/* A client that has not even answered the last ping is gone. While reading is stopped its answers
- * cannot be seen. */
+/* An answer to the ping, or anything else; where none was sent for there was something unsent before
+ * it, that some of this was taken. While we do not read, nothing can be heard. */
+static bool shows_life(const struct ws *ws) {
+	size_t queued = conn_queued(ws->conn);
+	if (ws->heard || ws->closing || (ws->paused && queued == 0)) {
+		return true;
+	}
+	return ws->unsent > 0 ? queued < ws->unsent : queued > 0;
+}
+
 static void on_ping(void *data) {
 	struct ws *ws = data;
 	ws->ping = NULL;
-	if (!ws->heard && !ws->paused) {
+	ws->silent = shows_life(ws) ? 0 : ws->silent + 1;
+	if (ws->silent * CUA_WS_PING_SECS >= CUA_WS_SILENT_SECS) {
 		conn_abort(ws->conn);
 		return;
 	}
+	if (ws->silent == 1 && ws->ops->silent) {
+		ws->ops->silent(ws->state);
+	}
 	ws->heard = false;
-	if (!ws->closing && conn_queued(ws->conn) == 0) {
+	ws->unsent = conn_queued(ws->conn);
+	if (!ws->closing && ws->unsent == 0) {
 		(void)send_frame(ws, WS_PING, (struct cua_span){0});
-	} else {
-		ws->heard = true;
 	}
 	ws->ping = loop_timer_add(
 		ws->req->front->loop, CUA_WS_PING_SECS * UINT64_C(1000), on_ping, ws);
