@@ -169,11 +169,28 @@ static int begin(
 	return deed->ask(job, now, err);
 }
 
+/* A dialog keeps the focus from the window that it belongs to. */
+static int tell_unfocused(const struct job *job, uint32_t id, struct cua_err *err) {
+	cua_Window active;
+	if (windows_active(job->scene->x, &active, NULL) < 0 || active.id == id) {
+		return cua_err_set(err, CUA_TIMEOUT,
+			"window %u is not focused after %d ms: the window manager refuses, or "
+			"hangs",
+			id, CUA_WINDOW_MS);
+	}
+	return cua_err_about(err, CUA_CONFLICT, "id",
+		"window %u does not get the focus, window %u keeps it (%s \"%.100s\")", id,
+		active.id, active.type, active.title);
+}
+
 /* The time is over. A close may be refused, and a place be corrected by the window manager: both are
  * told by the result. */
 static int fall_short(const struct job *job, const struct deed *deed, const cua_Window *now,
 	struct cua_err *err) {
 	const cua_Rect *g = &now->geometry;
+	if (deed == &focus) {
+		return tell_unfocused(job, now->id, err);
+	}
 	if (deed->done) {
 		return cua_err_set(err, CUA_TIMEOUT,
 			"window %u is not %s after %d ms: the window manager refuses, or hangs",

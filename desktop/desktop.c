@@ -70,8 +70,9 @@ static int attach(struct desktop *d, struct x11 *x, struct cua_err *err) {
 	add_phase(d, "x", up_us - d->waiting_us);
 	int r = screen_set(x, (int)d->start.screen.width, (int)d->start.screen.height,
 		(int)d->start.screen.dpi, err);
-	if (r == 0) {
-		r = composite_begin(x, err);
+	if (r == 0 && composite_begin(x, err) < 0) {
+		/* A server that a user brought may lack it: pictures of covered windows, too. */
+		cua_log(CUA_LOG_WARN, "session=%s windows: %s", d->start.id, err->message);
 	}
 	if (r == 0) {
 		r = scene_attach(d->scene, x, err);

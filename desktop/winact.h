@@ -15,7 +15,9 @@ int winact_focus(struct x11 *x, uint32_t id, struct cua_err *err) CUA_CHECK;
 /* The place of the window without its frame; NULL leaves the place or the size as it is. */
 int winact_place(struct x11 *x, uint32_t id, const int place[2], const int size[2],
 	struct cua_err *err) CUA_CHECK;
+/* Off the screen; it stays in the list. */
 int winact_minimize(struct x11 *x, uint32_t id, struct cua_err *err) CUA_CHECK;
+/* Fills the screen, or what panels leave of it; a minimized one is shown. */
 int winact_maximize(struct x11 *x, const cua_Window *window, struct cua_err *err) CUA_CHECK;
 /* Shows a minimized window again; makes one that is not minimized its normal size. */
 int winact_restore(struct x11 *x, const cua_Window *window, struct cua_err *err) CUA_CHECK;

@@ -354,6 +354,10 @@ int windows_find(struct x11 *x, uint32_t id, cua_Window *ret, struct cua_err *er
 				 "there is no window %u: `windows` lists those there are", id);
 }
 
+int windows_active(struct x11 *x, cua_Window *ret, struct cua_err *err) {
+	return windows_find(x, (uint32_t)active_window(x, windows_managed(x)), ret, err);
+}
+
 /* The manager's own word of the screen's size; without one, nothing is to be waited for. */
 static bool manager_follows(struct x11 *x, int width, int height) {
 	unsigned long size[2] = {0};

@@ -26,6 +26,9 @@ int windows_list_all(struct x11 *x, cua_Window *ret, size_t max, size_t *ret_cou
 /* One window of the list, panels included. -CUA_NOT_FOUND about "id" when it is not there. */
 int windows_find(struct x11 *x, uint32_t id, cua_Window *ret, struct cua_err *err) CUA_CHECK;
 
+/* The window that has the focus. -CUA_NOT_FOUND when it is none of the list. */
+int windows_active(struct x11 *x, cua_Window *ret, struct cua_err *err) CUA_CHECK;
+
 /* True while a window manager that speaks EWMH is there. What a dead one left does not count. */
 bool windows_managed(struct x11 *x);
 /* True when the window manager, if there is one, has taken over a screen of this size and the windows

@@ -10,9 +10,11 @@
 #include <X11/Xatom.h>
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
+#include <X11/extensions/Xcomposite.h>
 #include <X11/extensions/shape.h>
 
 #include "desktop/screen.h"
+#include "desktop/x11_priv.h"
 #include "tests/lib/decode.h"
 #include "tests/lib/desk.h"
 #include "tests/lib/suite.h"
@@ -294,6 +296,31 @@ START_TEST(another_worker_changes_nothing) {
 }
 END_TEST
 
+/* A compositing manager can come and go. */
+START_TEST(beside_a_compositing_manager) {
+	Window w = open_window(root, (XRectangle){100, 100, 300, 200}, BLUE);
+	(void)open_window(root, (XRectangle){50, 50, 600, 500}, RED);
+	struct x11 *manager = x11_open(":0", &d.err);
+	ck_assert_ptr_nonnull(manager);
+	int event = 0;
+	int error = 0;
+	ck_assert(XCompositeQueryExtension(manager->display, &event, &error));
+	unsigned mark = x11_trap(manager);
+	XCompositeRedirectSubwindows(manager->display, manager->root, CompositeRedirectManual);
+	ck_assert_int_eq(x11_trap_end(manager, mark), 0);
+	fill(w, (XRectangle){10, 20, 30, 40}, GREEN);
+	take(w);
+	ck_assert_uint_eq(pixel(5, 5), BLUE);
+	ck_assert_uint_eq(pixel(10, 20), GREEN);
+	(void)x11_close(manager);
+	take(w);
+	ck_assert_uint_eq(pixel(5, 5), BLUE);
+	ck_assert_uint_eq(pixel(10, 20), GREEN);
+	take_screen();
+	ck_assert_uint_eq(pixel(110, 120), RED);
+}
+END_TEST
+
 /* ---------------------------------------------------------------- the screen's size */
 
 static const cua_ActionResult *set_screen(int width, int height) {
@@ -414,7 +441,7 @@ int main(void) {
 		the_frame_is_left_out_and_what_is_inside_is_in, a_shape_leaves_the_rest_black,
 		alpha_is_taken_as_the_screen_takes_it, pictures_are_scaled_and_encoded_as_wanted,
 		a_window_that_is_resized_meanwhile, a_program_that_hangs_is_seen_as_it_was,
-		another_worker_changes_nothing};
+		another_worker_changes_nothing, beside_a_compositing_manager};
 	const TTest *const screen[] = {sets_the_screen, refuses_a_screen_that_cannot_be,
 		follows_whoever_sets_the_screen, random_sizes_while_pictures_are_taken};
 	const struct suite_case cases[] = {

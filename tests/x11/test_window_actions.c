@@ -186,25 +186,42 @@ static uint32_t open_xterm(const char *title, const char *geometry) {
 	return wait_window(title);
 }
 
-static const char gtk[] = "import gi, sys\n"
-			  "gi.require_version('Gtk', '3.0')\n"
-			  "from gi.repository import Gtk\n"
-			  "w = Gtk.Window(title='gtk window')\n"
-			  "w.set_default_size(300, 200)\n"
-			  "def ask(*_):\n"
-			  "    q = Gtk.Dialog(title='question', transient_for=w)\n"
-			  "    q.get_content_area().add(Gtk.Label(label='really?'))\n"
-			  "    q.show_all()\n"
-			  "    return True\n"
-			  "if sys.argv[1] == 'asks': w.connect('delete-event', ask)\n"
-			  "else: w.connect('destroy', Gtk.main_quit)\n"
-			  "w.add(Gtk.Label(label='hello'))\n"
-			  "w.show_all()\n"
-			  "Gtk.main()\n";
+static const char gtk[] =
+	"import gi, sys\n"
+	"gi.require_version('Gtk', '3.0')\n"
+	"from gi.repository import Gtk\n"
+	"w = Gtk.Window(title='gtk window')\n"
+	"w.set_default_size(300, 200)\n"
+	"def ask(*_):\n"
+	"    q = Gtk.Dialog(title='question', transient_for=w, modal=sys.argv[1] == 'modal')\n"
+	"    q.get_content_area().add(Gtk.Label(label='really?'))\n"
+	"    q.show_all()\n"
+	"    return True\n"
+	"if sys.argv[1] != 'plain': w.connect('delete-event', ask)\n"
+	"else: w.connect('destroy', Gtk.main_quit)\n"
+	"w.add(Gtk.Label(label='hello'))\n"
+	"w.show_all()\n"
+	"Gtk.main()\n";
 
 static uint32_t open_gtk(const char *kind) {
 	start((const char *[]){"/usr/bin/python3", "-c", gtk, kind, NULL});
 	return wait_window("gtk window");
+}
+
+/* Grabs the server and hangs; returns its pid. */
+static pid_t grab_server(void) {
+	pid_t pid = fork();
+	if (pid == 0) {
+		Display *other = XOpenDisplay(":0");
+		XGrabServer(other);
+		XSync(other, False);
+		(void)raise(SIGSTOP);
+		_exit(0);
+	}
+	int status = 0;
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	program[programs++] = pid;
+	return pid;
 }
 
 /* ---------------------------------------------------------------- tests for both */
@@ -325,6 +342,31 @@ START_TEST(says_that_the_manager_hangs) {
 }
 END_TEST
 
+/* Nobody else is served then, so the window manager cannot do anything. */
+START_TEST(a_program_that_has_the_server_to_itself_hangs) {
+	uint32_t term = open_xterm("term", "60x20+50+60");
+	pid_t pid = grab_server();
+	ck_assert_uint_ge(list()->windows_count, 1);
+	check_error(act_on(CUA_ACTION_WINDOW_MINIMIZE, term), CUA_TIMEOUT);
+	check_error(move_to(term, 200, 300), CUA_CONFLICT);
+	ck_assert(!act_on(CUA_ACTION_WINDOW_SCREENSHOT, term)->has_error);
+	(void)kill(pid, SIGKILL);
+	ck_assert(!done(act_on(CUA_ACTION_WINDOW_RESTORE, term))->minimized);
+}
+END_TEST
+
+START_TEST(says_which_dialog_keeps_the_focus) {
+	uint32_t window = open_gtk("modal");
+	check_closed(close_it(window, false), false);
+	uint32_t dialog = wait_window("question");
+	const cua_ActionResult *result = act_on(CUA_ACTION_WINDOW_FOCUS, window);
+	check_error(result, CUA_CONFLICT);
+	ck_assert_ptr_nonnull(strstr(result->error.message, "question"));
+	check_closed(close_it(dialog, false), true);
+	ck_assert(done(act_on(CUA_ACTION_WINDOW_FOCUS, window))->active);
+}
+END_TEST
+
 /* Typed right behind it, a text arrives in the window that was brought to the front. */
 START_TEST(focus_comes_before_what_is_sent_after_it) {
 	Window mine = XCreateSimpleWindow(
@@ -356,8 +398,9 @@ int main(void) {
 	const TTest *const common[] = {acts_on_xterm, resizes_as_a_program_lets_it,
 		tells_that_a_window_asks_back, no_action_hangs_with_its_program,
 		refuses_what_is_no_window};
-	const TTest *const managed[] = {
-		says_that_the_manager_hangs, focus_comes_before_what_is_sent_after_it};
+	const TTest *const managed[] = {says_that_the_manager_hangs,
+		a_program_that_has_the_server_to_itself_hangs, says_which_dialog_keeps_the_focus,
+		focus_comes_before_what_is_sent_after_it};
 	const struct suite_case cases[] = {
 		{.name = "without a manager",
 			.setup = setup,
