@@ -117,31 +117,40 @@ static void copy_part(
 	}
 }
 
-static void rects_free(XRectangle **rects) {
-	if (*rects) {
-		(void)XFree(*rects);
+/* The parts of a window that are seen; all of it when rects is NULL. */
+struct shape {
+	XRectangle *rects;
+	int count;
+};
+
+static void shape_done(struct shape *shape) {
+	if (shape->rects) {
+		(void)XFree(shape->rects);
 	}
 }
 
 /* What a shape leaves out has pixels in the pixmap that nobody ever sees. */
-static void copy_shaped(
-	struct x11 *x, const struct place *place, const uint32_t *from, struct frame *to) {
-	int count = 0;
+static void read_shape(struct x11 *x, Window top, struct shape *ret) {
 	int order = 0;
 	int event = 0;
 	int error = 0;
-	_cleanup_(rects_free) XRectangle *rects = NULL;
-	if (XShapeQueryExtension(x->display, &event, &error)) {
-		rects = XShapeGetRectangles(x->display, place->top, ShapeBounding, &count, &order);
+	if (!x->lost && XShapeQueryExtension(x->display, &event, &error)) {
+		ret->rects =
+			XShapeGetRectangles(x->display, top, ShapeBounding, &ret->count, &order);
 	}
-	if (!rects) {
+}
+
+static void copy_shaped(const struct shape *shape, const struct place *place, const uint32_t *from,
+	struct frame *to) {
+	if (!shape->rects) {
 		copy_part(to, from, place, place->part);
 		return;
 	}
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < shape->count; i++) {
+		const XRectangle *r = &shape->rects[i];
 		copy_part(to, from, place,
-			(struct rect){rects[i].x + place->border, rects[i].y + place->border,
-				rects[i].width, rects[i].height});
+			(struct rect){
+				r->x + place->border, r->y + place->border, r->width, r->height});
 	}
 }
 
@@ -191,6 +200,7 @@ static int try_take(
 	if (r < 0) {
 		return r;
 	}
+	_cleanup_(shape_done) struct shape shape = {0};
 	Pixmap pixmap = XCompositeNameWindowPixmap(x->display, place.top);
 	int refused = read_pixmap(x, &place, pixmap, shm);
 	unsigned mark = x11_trap(x);
@@ -198,11 +208,12 @@ static int try_take(
 	if (x11_trap_end(x, mark) < 0) {
 		return gone(x, window, err);
 	}
+	read_shape(x, place.top, &shape);
 	r = find_place(x, window, &after, err);
 	if (r < 0 || refused || !same_place(&place, &after)) {
 		return r;
 	}
-	copy_shaped(x, &place, shm->pixels, frame);
+	copy_shaped(&shape, &place, shm->pixels, frame);
 	*ret = take_ptr(frame);
 	return 1;
 }
