@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -45,19 +47,42 @@ ssize_t fd_read_all(int fd, void *ret_data, size_t len) {
 	return (ssize_t)got;
 }
 
-int fd_memfd_sealed(const void *data, size_t len, struct cua_err *err) {
+/* Writes all parts in as few calls as they fit into; 0 or -errno. */
+static int write_parts(int fd, const struct iovec *parts, size_t count) {
+	while (count > 0) {
+		size_t some = count < IOV_MAX ? count : IOV_MAX;
+		size_t len = 0;
+		for (size_t i = 0; i < some; i++) {
+			len += parts[i].iov_len;
+		}
+		ssize_t n = writev(fd, parts, (int)some);
+		if (n < 0 || (size_t)n != len) {
+			return n < 0 ? -errno : -ENOSPC; /* a memfd takes all or has no memory */
+		}
+		parts += some;
+		count -= some;
+	}
+	return 0;
+}
+
+int fd_memfd_gather(const struct iovec *parts, size_t count, struct cua_err *err) {
 	_cleanup_fd_ int fd = memfd_create("cua-blob", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0) {
 		return cua_err_errno(err, errno, "cannot create a memfd");
 	}
-	int r = fd_write_all(fd, data, len);
+	int r = write_parts(fd, parts, count);
 	if (r < 0) {
-		return cua_err_errno(err, r, "cannot fill a memfd of %zu bytes", len);
+		return cua_err_errno(err, r, "cannot fill a memfd");
 	}
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) {
 		return cua_err_errno(err, errno, "cannot seal a memfd");
 	}
 	return take_fd(fd);
+}
+
+int fd_memfd_sealed(const void *data, size_t len, struct cua_err *err) {
+	struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+	return fd_memfd_gather(&part, 1, err);
 }
 
 int fd_memfd_mapped(size_t size, void **ret_map, struct cua_err *err) {

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "cua/err.h"
 
@@ -15,6 +16,9 @@ ssize_t fd_read_all(int fd, void *ret_data, size_t len) CUA_CHECK;
 /* A memfd with a copy of the bytes, sealed against shrinking, growing and writing; the caller
  * closes it. Negative cua_code on failure. */
 int fd_memfd_sealed(const void *data, size_t len, struct cua_err *err) CUA_CHECK;
+
+/* The same with several parts one after the other. */
+int fd_memfd_gather(const struct iovec *parts, size_t count, struct cua_err *err) CUA_CHECK;
 
 /* A memfd of this size mapped shared and writable, sealed against shrinking, growing and further
  * sealing only: for X's MIT-SHM. The caller unmaps *ret_map and closes the fd. */

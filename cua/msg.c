@@ -211,7 +211,10 @@ int cua_packet_make(const struct cua_out *out, uint8_t buf[CUA_MSG_MAX], struct 
 	*ret = (struct cua_packet){.data = buf, .memfd = -1};
 	size_t total = blobs_total(out);
 	_cleanup_fd_ int memfd = -1;
-	if (total > CUA_MSG_INLINE) {
+	bool in_memfd = total > CUA_MSG_INLINE;
+	if (in_memfd && out->memfd) {
+		ret->fd[ret->fd_count++] = *out->memfd;
+	} else if (in_memfd) {
 		memfd = blobs_memfd(out, total, err);
 		if (memfd < 0) {
 			return memfd;
@@ -221,7 +224,7 @@ int cua_packet_make(const struct cua_out *out, uint8_t buf[CUA_MSG_MAX], struct 
 	for (size_t i = 0; i < out->fd_count; i++) {
 		ret->fd[ret->fd_count++] = out->fd[i];
 	}
-	ssize_t len = encode(out, def, memfd >= 0, buf, err);
+	ssize_t len = encode(out, def, in_memfd, buf, err);
 	if (len < 0) {
 		return (int)len;
 	}

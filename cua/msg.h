@@ -121,6 +121,8 @@ struct cua_out {
 	size_t blob_count;
 	const int *fd;
 	size_t fd_count;
+	/* NULL; or a sealed memfd with just the bytes of the only blob: they are not copied */
+	const int *memfd;
 };
 
 /* Sends one message. 0; -CUA_EXHAUSTED when the socket is full (nothing was sent); another negative

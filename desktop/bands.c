@@ -1,8 +1,13 @@
-/* Keeping a picture in bands; see the header. The file itself is the only copy of their bytes. */
+/* Keeping a picture in bands; see the header. The file itself is the only copy of their bytes, and lies
+ * in a memfd, so that a peer gets it without a further copy. */
 #include "desktop/bands.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "cua/fdio.h"
+#include "cua/limits.h"
 #include "desktop/encode_priv.h"
 
 struct band {
@@ -15,7 +20,8 @@ struct band {
 
 struct bands {
 	struct bands_config config;
-	struct encoded file; /* empty before the first update */
+	int memfd; /* the file; -1 before the first update */
+	struct cua_span file; /* the same, mapped */
 	int rows; /* of a band */
 	size_t count;
 	struct band band[];
@@ -26,8 +32,11 @@ struct plan {
 	struct encoder_piece *pieces;
 	size_t count;
 	struct band *band; /* all of the picture, as they are going to be */
-	struct encoded head; /* of a JPEG that has none yet */
-	struct encoded file;
+	struct encoded head;
+	struct encoded tail;
+	struct iovec *parts; /* the file to be */
+	size_t part_count;
+	size_t len;
 };
 
 static void plan_done(struct plan *plan) {
@@ -36,8 +45,9 @@ static void plan_done(struct plan *plan) {
 	}
 	free(plan->pieces);
 	free(plan->band);
+	free(plan->parts);
 	encoded_done(&plan->head);
-	encoded_done(&plan->file);
+	encoded_done(&plan->tail);
 }
 
 struct bands *bands_new(const struct bands_config *config, struct cua_err *err) {
@@ -49,21 +59,35 @@ struct bands *bands_new(const struct bands_config *config, struct cua_err *err) 
 		return NULL;
 	}
 	bands->config = *config;
+	bands->memfd = -1;
 	bands->rows = rows;
 	bands->count = count;
 	return bands;
 }
 
+static void drop_file(struct bands *bands) {
+	if (bands->memfd >= 0) {
+		(void)munmap((void *)(uintptr_t)bands->file.data, bands->file.len);
+		(void)close(bands->memfd);
+	}
+	bands->memfd = -1;
+	bands->file = (struct cua_span){0};
+}
+
 struct bands *bands_free(struct bands *bands) {
 	if (bands) {
-		encoded_done(&bands->file);
+		drop_file(bands);
 	}
 	free(bands);
 	return NULL;
 }
 
 struct cua_span bands_file(const struct bands *bands) {
-	return (struct cua_span){.data = bands->file.data, .len = bands->file.len};
+	return bands->file;
+}
+
+const int *bands_memfd(const struct bands *bands) {
+	return bands->memfd >= 0 ? &bands->memfd : NULL;
 }
 
 /* ---------------------------------------------------------------- what is old */
@@ -88,7 +112,7 @@ static int make_plan(
 		*band = bands->band[i];
 		band->frame = now->frame_of(now->ctx, raster_span(now->raster, first, rows));
 		band->over = raster_is_over(now->raster, first, rows) ? now->over : 0;
-		if (bands->file.len == 0 || band->frame != bands->band[i].frame ||
+		if (bands->memfd < 0 || band->frame != bands->band[i].frame ||
 			band->over != bands->band[i].over) {
 			plan->pieces[plan->count++].band = i;
 		}
@@ -98,19 +122,26 @@ static int make_plan(
 
 /* ---------------------------------------------------------------- the file */
 
+static void put(struct plan *plan, const void *data, size_t len) {
+	if (len > 0) {
+		plan->parts[plan->part_count++] =
+			(struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+	}
+	plan->len += len;
+}
+
 static int put_head(const struct bands *bands, struct plan *plan, struct cua_err *err) {
 	const struct bands_config *config = &bands->config;
-	switch (config->format) {
-	case ENCODE_PNG:
-		return png_head(config->width, config->height, &plan->file, err);
-	case ENCODE_JPEG:
-		if (bands->file.len > 0) {
-			return encoded_add(&plan->file, bands->file.data, bands->band[0].at, err);
-		}
-		return encoded_add(&plan->file, plan->head.data, plan->head.len, err);
-	default:
-		return 0;
+	int r = 0;
+	if (config->format == ENCODE_PNG) {
+		r = png_head(config->width, config->height, &plan->head, err);
 	}
+	if (config->format == ENCODE_JPEG && bands->memfd >= 0) {
+		put(plan, bands->file.data, bands->band[0].at);
+	} else {
+		put(plan, plan->head.data, plan->head.len); /* a JPEG's comes with its first band */
+	}
+	return r;
 }
 
 static int put_tail(const struct bands *bands, struct plan *plan, struct cua_err *err) {
@@ -122,45 +153,66 @@ static int put_tail(const struct bands *bands, struct plan *plan, struct cua_err
 		sum = png_sum(sum, plan->band[i].sum,
 			png_raw_len(bands->config.width, band_rows(bands, i)));
 	}
-	return png_tail(sum, &plan->file, err);
+	int r = png_tail(sum, &plan->tail, err);
+	put(plan, plan->tail.data, plan->tail.len);
+	return r;
 }
 
-/* Appends a band: the new bytes if there are any, else the old ones. */
-static int put_band(const struct bands *bands, struct plan *plan, size_t i,
-	const struct encoder_piece *piece, struct cua_err *err) {
+/* A band: the new bytes if there are any, else the old ones. */
+static void put_band(
+	const struct bands *bands, struct plan *plan, size_t i, const struct encoder_piece *piece) {
 	struct band *band = &plan->band[i];
-	const uint8_t *data = piece ? piece->data : bands->file.data + band->at;
+	const uint8_t *data = piece ? piece->data : (const uint8_t *)bands->file.data + band->at;
 	if (piece) {
 		band->len = piece->len;
 		band->sum = piece->sum;
 	}
-	band->at = plan->file.len;
-	int r = encoded_add(&plan->file, data, band->len, err);
-	if (r == 0 && bands->config.format == ENCODE_JPEG) {
-		r = jpeg_mark(i, i + 1 == bands->count, &plan->file, err);
+	band->at = plan->len;
+	put(plan, data, band->len);
+	if (bands->config.format == ENCODE_JPEG) {
+		put(plan, jpeg_mark(i, i + 1 == bands->count), JPEG_MARKER);
 	}
-	return r;
 }
 
-/* Room for all at once, so that the file is not larger in memory than it is. */
+/* Lists what the file consists of. */
 static int put_file(const struct bands *bands, struct plan *plan, struct cua_err *err) {
-	size_t len = bands->file.len + plan->head.len + 256;
-	for (size_t i = 0; i < plan->count; i++) {
-		len += plan->pieces[i].len + JPEG_MARKER;
-		len -= bands->band[plan->pieces[i].band].len;
-	}
-	if (!encoded_room(&plan->file, len, err)) {
-		return -CUA_TOO_LARGE;
+	plan->parts = calloc(2 * bands->count + 2, sizeof(*plan->parts));
+	if (!plan->parts) {
+		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a picture");
 	}
 	int r = put_head(bands, plan, err);
 	const struct encoder_piece *piece = plan->pieces;
 	const struct encoder_piece *end = plan->pieces + plan->count;
 	for (size_t i = 0; i < bands->count && r == 0; i++) {
 		bool made = piece < end && piece->band == i;
-		r = put_band(bands, plan, i, made ? piece : NULL, err);
+		put_band(bands, plan, i, made ? piece : NULL);
 		piece += made;
 	}
-	return r == 0 ? put_tail(bands, plan, err) : r;
+	if (r == 0) {
+		r = put_tail(bands, plan, err);
+	}
+	if (r == 0 && plan->len > CUA_BLOB_MAX) {
+		r = cua_err_set(err, CUA_TOO_LARGE, "a picture of %zu bytes is larger than %u",
+			plan->len, CUA_BLOB_MAX);
+	}
+	return r;
+}
+
+/* Writes the file beside the old one, whose bytes it may take over, and puts it in its place. */
+static int write_file(struct bands *bands, const struct plan *plan, struct cua_err *err) {
+	_cleanup_fd_ int memfd = fd_memfd_gather(plan->parts, plan->part_count, err);
+	if (memfd < 0) {
+		return memfd;
+	}
+	const void *map = NULL;
+	int r = fd_map_sealed(memfd, plan->len, &map, err);
+	if (r < 0) {
+		return r;
+	}
+	drop_file(bands);
+	bands->memfd = take_fd(memfd);
+	bands->file = (struct cua_span){.data = map, .len = plan->len};
+	return 0;
 }
 
 static int carry_out(struct bands *bands, struct encoder *encoder, const struct raster *raster,
@@ -175,13 +227,13 @@ static int carry_out(struct bands *bands, struct encoder *encoder, const struct 
 	if (r == 0) {
 		r = put_file(bands, plan, err);
 	}
+	if (r == 0) {
+		r = write_file(bands, plan, err);
+	}
 	if (r < 0) {
 		return r;
 	}
 	memcpy(bands->band, plan->band, bands->count * sizeof(*bands->band));
-	encoded_done(&bands->file);
-	bands->file = plan->file;
-	plan->file = (struct encoded){0};
 	return (int)plan->count;
 }
 

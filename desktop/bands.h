@@ -36,3 +36,5 @@ int bands_update(struct bands *bands, struct encoder *encoder, const struct band
 	struct cua_err *err) CUA_CHECK;
 /* The file; valid until the next update. Empty before the first. */
 struct cua_span bands_file(const struct bands *bands);
+/* The sealed memfd that it lies in, as long. */
+const int *bands_memfd(const struct bands *bands);

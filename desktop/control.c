@@ -236,10 +236,11 @@ void control_state(struct control *control, const cua_WorkerState *state) {
 		&(struct cua_out){.type = CUA_MSG_WORKER_STATE, .body = state});
 }
 
-void control_answer(
-	struct control *control, const cua_ActionResult *result, struct cua_span picture) {
+void control_answer(struct control *control, const cua_ActionResult *result,
+	struct cua_span picture, const int *memfd) {
 	edge_send(&control->front, &(struct cua_out){.type = CUA_MSG_ACTION_RESULT,
 					   .body = result,
 					   .blob = &picture,
-					   .blob_count = picture.len > 0});
+					   .blob_count = picture.len > 0,
+					   .memfd = memfd});
 }

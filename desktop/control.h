@@ -30,5 +30,5 @@ struct control *control_free(struct control *control);
 void control_state(struct control *control, const cua_WorkerState *state);
 /* Answers an action, with a picture if len is not 0. Without cuad, or with one that does not read,
  * the answer is lost. */
-void control_answer(
-	struct control *control, const cua_ActionResult *result, struct cua_span picture);
+void control_answer(struct control *control, const cua_ActionResult *result,
+	struct cua_span picture, const int *memfd);

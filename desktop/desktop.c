@@ -170,9 +170,10 @@ static int check_start(const cua_WorkerStart *start, struct cua_err *err) {
 	return 0;
 }
 
-static void on_answer(void *ctx, const cua_ActionResult *result, struct cua_span picture) {
+static void on_answer(
+	void *ctx, const cua_ActionResult *result, const struct perform_blob *picture) {
 	struct desktop *d = ctx;
-	control_answer(d->control, result, picture);
+	control_answer(d->control, result, picture->bytes, picture->memfd);
 }
 
 static int begin(struct desktop *d, struct cua_err *err) {

@@ -40,8 +40,8 @@ size_t jpeg_headers(uint8_t *file, size_t len, int height);
 /* The length of the band that begins here, before the marker that ends it. */
 size_t jpeg_band_len(const uint8_t *from, size_t len);
 #define JPEG_MARKER 2 /* bytes */
-/* Appends the marker behind a band, the picture's last or another. */
-int jpeg_mark(size_t band, bool last, struct encoded *ret, struct cua_err *err) CUA_CHECK;
+/* The marker behind a band, the picture's last or another. */
+const uint8_t *jpeg_mark(size_t band, bool last);
 
 /* ---- WebP: only whole ---- */
 

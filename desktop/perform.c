@@ -80,6 +80,7 @@ void job_picture(struct job *job, const struct picture *picture) {
 	result->has_height = true;
 	result->height = (uint32_t)picture->height;
 	job->picture = picture->bytes;
+	job->picture_memfd = picture->memfd;
 }
 
 int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t first_ms) {
@@ -156,14 +157,15 @@ const uint32_t *job_screen_max(const struct job *job) {
 
 /* ---------------------------------------------------------------- answers */
 
-static void answer(struct perform *p, cua_ActionResult *result, struct cua_span picture) {
+static void answer(
+	struct perform *p, cua_ActionResult *result, const struct perform_blob *picture) {
 	p->config.answer(p->config.ctx, result, picture);
 }
 
 static void answer_error(struct perform *p, uint32_t serial, const struct cua_err *err) {
 	p->result = (cua_ActionResult){
 		.serial = serial, .has_error = true, .error = cua_error_to_wire(err)};
-	answer(p, &p->result, (struct cua_span){0});
+	answer(p, &p->result, &(struct perform_blob){0});
 }
 
 /* The remedy is the same, wherever in an action the server was lost. */
@@ -211,6 +213,7 @@ static int job_step(struct job *job, struct cua_err *err) {
 	job->perform->result = (cua_ActionResult){.serial = job->serial};
 	job->result = &job->perform->result;
 	job->picture = (struct cua_span){0};
+	job->picture_memfd = NULL;
 	if (!job->scene->x) {
 		return cua_err_set(err, CUA_CONFLICT, "the desktop's X server is gone");
 	}
@@ -241,7 +244,8 @@ static void job_run(struct job *job) {
 	} else {
 		p->result.has_elapsed_us = true;
 		p->result.elapsed_us = (uint32_t)(loop_now_us() - job->start_us);
-		answer(p, &p->result, job->picture);
+		struct perform_blob picture = {job->picture, job->picture_memfd};
+		answer(p, &p->result, &picture);
 	}
 	job_free(job);
 }

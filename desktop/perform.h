@@ -9,8 +9,15 @@
 
 struct perform;
 
+/* Bytes that go with an answer. */
+struct perform_blob {
+	struct cua_span bytes; /* empty without any */
+	const int *memfd; /* NULL, or a sealed memfd with the same bytes */
+};
+
 /* Receives each answer; valid during the call. picture is empty without one. */
-typedef void perform_answer(void *ctx, const cua_ActionResult *result, struct cua_span picture);
+typedef void perform_answer(
+	void *ctx, const cua_ActionResult *result, const struct perform_blob *picture);
 
 struct perform_config {
 	struct loop *loop;

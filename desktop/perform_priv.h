@@ -56,6 +56,7 @@ struct job {
 	/* where the answer is made; set before each step */
 	cua_ActionResult *result;
 	struct cua_span picture;
+	const int *picture_memfd; /* NULL, or where the picture lies as well */
 };
 
 /* One step of an action: 0 when it is done, milliseconds (at least 1) until the next step, or

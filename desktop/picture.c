@@ -283,7 +283,7 @@ static int update(struct capture *capture, struct picture_cache *cache, struct e
 }
 
 static int take(struct capture *capture, const struct wish *wish, struct picture_cache *cache,
-	struct cua_span *ret, struct cua_err *err) {
+	struct picture *ret, struct cua_err *err) {
 	_cleanup_(entry_free_p) struct entry *entry = take_entry(cache, wish);
 	if (!entry) {
 		entry = entry_new(wish, err);
@@ -292,7 +292,8 @@ static int take(struct capture *capture, const struct wish *wish, struct picture
 	if (r < 0) {
 		return r;
 	}
-	*ret = bands_file(entry->bands);
+	ret->bytes = bands_file(entry->bands);
+	ret->memfd = bands_memfd(entry->bands);
 	put_entry(cache, take_ptr(entry));
 	return 0;
 }
@@ -313,7 +314,7 @@ int picture_take(struct capture *capture, const cua_Args *args, struct picture_c
 			    args->if_changed_since >= capture_frame_of(capture, wish.part) &&
 			    args->if_changed_since <= picture.frame;
 	if (!picture.unchanged) {
-		r = take(capture, &wish, cache, &picture.bytes, err);
+		r = take(capture, &wish, cache, &picture, err);
 	}
 	if (r == 0) {
 		*ret = picture;
@@ -351,6 +352,7 @@ int picture_encode(struct view view, const cua_Args *args, struct picture_cache 
 		return r;
 	}
 	*ret = (struct picture){.bytes = bands_file(cache->other->bands),
+		.memfd = bands_memfd(cache->other->bands),
 		.width = wish.size[0],
 		.height = wish.size[1],
 		.format = wish.format};

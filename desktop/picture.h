@@ -10,6 +10,7 @@ struct picture_cache;
 
 struct picture {
 	struct cua_span bytes; /* in the cache; valid until the next picture */
+	const int *memfd; /* sealed, with the same bytes; as long */
 	bool unchanged; /* the caller has it: bytes is empty */
 	int width;
 	int height;

@@ -174,6 +174,36 @@ START_TEST(msg_travels_with_blobs_inline_and_in_memory) {
 }
 END_TEST
 
+/* The sender keeps the memory, and sends it as often as it likes. */
+START_TEST(msg_shares_memory_of_the_sender) {
+	static uint8_t bytes[3 * CUA_MSG_INLINE];
+	struct cua_err err;
+	int pair[2];
+	make_pair(pair);
+	memset(bytes, 'x', sizeof(bytes));
+	struct iovec parts[3] = {{bytes, 5}, {bytes, 0}, {bytes, sizeof(bytes) - 5}};
+	int memfd = fd_memfd_gather(parts, CUA_COUNT(parts), &err);
+	ck_assert_int_ge(memfd, 0);
+	for (size_t len = 10; len <= sizeof(bytes); len += sizeof(bytes) - 10) {
+		struct cua_span blob = {bytes, len}; /* a short one travels inline */
+		struct cua_out out = {.type = CUA_MSG_ACTION_RESULT,
+			.body = &(cua_ActionResult){.serial = 9},
+			.blob = &blob,
+			.blob_count = 1,
+			.memfd = &memfd};
+		for (int i = 0; i < 3; i++) {
+			ck_assert_int_eq(cua_msg_send(pair[0], &out, &err), 0);
+			ck_assert_int_eq(
+				cua_msg_recv(pair[1], CUA_DIR_WORKER_TO_CUAD, &msg, &err), 1);
+			ck_assert_uint_eq(msg.blob[0].len, len);
+			ck_assert_mem_eq(msg.blob[0].data, bytes, len);
+			cua_msg_done(&msg);
+		}
+	}
+	ck_assert_int_eq(close(memfd), 0);
+}
+END_TEST
+
 START_TEST(msg_refuses_wrong_direction_and_descriptors) {
 	int pair[2];
 	make_pair(pair);
@@ -415,9 +445,10 @@ int main(void) {
 		ident_accepts_and_refuses, ident_ids_are_valid_and_differ, ident_utf8,
 		fdio_map_refuses_what_is_not_sealed_or_has_another_size,
 		fdio_replace_is_whole_or_nothing, msg_travels_with_blobs_inline_and_in_memory,
-		msg_refuses_wrong_direction_and_descriptors, msg_refuses_every_truncation,
-		msg_closes_surplus_descriptors, msg_tells_nothing_and_gone,
-		chan_keeps_order_and_is_bounded, msg_error_round_trip, msg_strings,
-		parse_numbers_strictly, parse_pairs_and_networks, action_rows_are_complete};
+		msg_shares_memory_of_the_sender, msg_refuses_wrong_direction_and_descriptors,
+		msg_refuses_every_truncation, msg_closes_surplus_descriptors,
+		msg_tells_nothing_and_gone, chan_keeps_order_and_is_bounded, msg_error_round_trip,
+		msg_strings, parse_numbers_strictly, parse_pairs_and_networks,
+		action_rows_are_complete};
 	return suite_run("cua", tests, CUA_COUNT(tests));
 }
