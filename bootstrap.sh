@@ -22,7 +22,7 @@ readonly build_packages=(
 )
 readonly test_packages=(
 	bubblewrap chromium clang clang-format clang-tidy curl gir1.2-gtk-3.0 git nftables openbox
-	python3-gi python3-pil python3-pyqt5 python3-pyqt6 universal-ctags x11-utils xterm xvfb
+	python3-gi python3-pil python3-pyqt5 python3-pyqt6 universal-ctags x11-utils xclip xterm xvfb
 )
 readonly bench_packages=(
 	fonts-dejavu-core imagemagick lxc python3-pil scrot xdotool

@@ -11,6 +11,7 @@
 
 static const char *const buttons[] = {"left", "middle", "right", "back", "forward", NULL};
 static const char *const formats[] = {"png", "jpeg", "webp", NULL};
+static const char *const selections[] = {"clipboard", "primary", NULL};
 static const char *const encodings[] = {"auto", "text", "base64", NULL};
 
 #define COORD_MAX CUA_SCREEN_MAX_W
@@ -45,6 +46,12 @@ static const char *const encodings[] = {"auto", "text", "base64", NULL};
 	{                                                                                          \
 		.name = "env", .kind = CUA_PARAM_ENV, HAS(env),                                    \
 		.help = "Variables added to the session's environment."                            \
+	}
+#define SELECTION                                                                                  \
+	{                                                                                          \
+		.name = "selection", .kind = CUA_PARAM_ENUM, HAS(selection), .names = selections,  \
+		.fallback = "\"clipboard\"",                                                       \
+		.help = "The clipboard, or what is selected and pasted by the middle button."      \
 	}
 #define SETTLE                                                                                     \
 	{                                                                                          \
@@ -256,6 +263,33 @@ static const struct cua_param type_params[] = {
 		.max = 1000,
 		.fallback = "0",
 		.help = "Milliseconds per character."},
+};
+
+static const struct cua_param paste_params[] = {
+	{.name = "text",
+		.kind = CUA_PARAM_TEXT,
+		HAS(text),
+		.required = true,
+		.max = CUA_CLIPBOARD_MAX,
+		.help = "Any Unicode text."},
+	{.name = "keys",
+		.kind = CUA_PARAM_KEYS,
+		STRINGS_OF(keys),
+		.max = 1,
+		.help = "The combination that pastes; without it the one of the program that has "
+			"the keyboard, as far as it is known, else ctrl+v."},
+};
+
+static const struct cua_param clipboard_get_params[] = {SELECTION};
+
+static const struct cua_param clipboard_set_params[] = {
+	{.name = "text",
+		.kind = CUA_PARAM_TEXT,
+		HAS(text),
+		.required = true,
+		.max = CUA_CLIPBOARD_MAX,
+		.help = "Any Unicode text."},
+	SELECTION,
 };
 
 static const struct cua_param wait_params[] = {
@@ -497,6 +531,9 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 		PARAMS(one_key_params)},
 	[CUA_ACTION_KEY_UP] = {"key_up", "Release a held key.", INPUT, PARAMS(one_key_params)},
 	[CUA_ACTION_TYPE] = {"type", "Type text exactly as given.", INPUT, PARAMS(type_params)},
+	[CUA_ACTION_PASTE] = {"paste",
+		"Paste text through the clipboard, whose content is put back afterwards.", INPUT,
+		PARAMS(paste_params)},
 	[CUA_ACTION_RELEASE_ALL] = {"release_all", "Release every held key and button.", INPUT},
 	[CUA_ACTION_WAIT] = {"wait", "Wait a fixed time.", SEEING, .result = CUA_RESULT_EFFECT,
 		PARAMS(wait_params)},
@@ -528,6 +565,12 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_SET_SCREEN] = {"set_screen", "Change the size of the screen.",
 		.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_SCREEN,
 		.ordered = true, PARAMS(set_screen_params)},
+	[CUA_ACTION_CLIPBOARD_GET] = {"clipboard_get", "Read the text of the clipboard.",
+		.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_CLIPBOARD,
+		.ordered = true, PARAMS(clipboard_get_params)},
+	[CUA_ACTION_CLIPBOARD_SET] = {"clipboard_set", "Put text into the clipboard.",
+		.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_DONE,
+		.ordered = true, PARAMS(clipboard_set_params)},
 	[CUA_ACTION_LAUNCH] = {"launch", "Start a program on the desktop and let it run.", GUEST,
 		.result = CUA_RESULT_PID, PARAMS(launch_params)},
 	[CUA_ACTION_EXEC] = {"exec", "Run a command and return its output and exit status.", GUEST,
@@ -635,6 +678,8 @@ static const struct {
 	[CUA_RESULT_WINDOW] = {"window",
 		"an effect's members, and window (one of `windows`, as it is then); closed "
 		"after window_close."},
+	[CUA_RESULT_CLIPBOARD] = {"clipboard",
+		"text (data_b64 where it is not UTF-8), and empty: whether nothing is there."},
 	[CUA_RESULT_PID] = {"pid", "pid."},
 	[CUA_RESULT_EXEC] = {"exec",
 		"exit_code or signal (the other is null), stdout, stderr (stdout_b64, stderr_b64 "

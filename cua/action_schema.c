@@ -165,6 +165,7 @@ static const char *const shapes[CUA_RESULT_MAX_] = {
 	[CUA_RESULT_CURSOR] = OBJECT("\"x\":" INT ",\"y\":" INT ",\"shape\":" STR),
 	[CUA_RESULT_WINDOWS] = LIST(WINDOW),
 	[CUA_RESULT_WINDOW] = OBJECT(EFFECT ",\"window\":" WINDOW ",\"closed\":" BOOL),
+	[CUA_RESULT_CLIPBOARD] = OBJECT("\"text\":" STR ",\"data_b64\":" STR ",\"empty\":" BOOL),
 	[CUA_RESULT_PID] = OBJECT("\"pid\":" INT),
 	[CUA_RESULT_EXEC] =
 		OBJECT("\"exit_code\":{\"type\":[\"integer\",\"null\"]},"

@@ -44,6 +44,12 @@
 #define CUA_PICTURES_MAX 8 /* encoded pictures that a worker keeps */
 #define CUA_PICTURES_BYTES (6u << 20) /* together; the last one is kept whatever its size */
 #define CUA_PICTURES_KEEP_MS 30000 /* without being asked for again */
+#define CUA_JOBS_TEXT_MAX (64u << 20) /* their texts together */
+#define CUA_CLIPBOARD_MAX (16u << 20) /* one text of the clipboard */
+#define CUA_CLIP_TRANSFERS 32 /* texts on their way to programs */
+#define CUA_CLIP_STALL_MS 4500 /* a transfer between programs without progress */
+#define CUA_CLIP_TOTAL_MS 15000 /* reading a selection */
+#define CUA_PASTE_MS 2000 /* until a program has asked for what it is to paste */
 #define CUA_WORKER_MEMORY (2ull << 30) /* of a worker that a hostile X server floods */
 
 /* Commands and files. */

@@ -169,6 +169,7 @@ void act_input_undo(struct job *job) {
 		modifiers_up(job);
 		acting(job, false);
 	}
+	act_paste_undo(job);
 }
 
 static int stage_over(struct job *job, struct cua_err *err) {

@@ -12,6 +12,7 @@ struct perform {
 	struct perform_config config;
 	struct job *jobs; /* oldest first */
 	size_t count;
+	size_t text_bytes; /* of all jobs */
 	struct job *active; /* the input action that has mouse and keyboard */
 	struct picture_cache *cache;
 	struct loop_timer *tidy; /* runs while there is something in the cache */
@@ -32,6 +33,7 @@ static act_fn *const acts[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_KEY_DOWN] = act_key_down,
 	[CUA_ACTION_KEY_UP] = act_key_up,
 	[CUA_ACTION_TYPE] = act_type,
+	[CUA_ACTION_PASTE] = act_paste,
 	[CUA_ACTION_RELEASE_ALL] = act_release_all,
 	[CUA_ACTION_WAIT] = act_wait,
 	[CUA_ACTION_WAIT_SETTLED] = act_wait_settled,
@@ -45,6 +47,8 @@ static act_fn *const acts[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_WINDOW_CLOSE] = act_window_close,
 	[CUA_ACTION_WINDOW_SCREENSHOT] = act_window_screenshot,
 	[CUA_ACTION_SET_SCREEN] = act_set_screen,
+	[CUA_ACTION_CLIPBOARD_GET] = act_clipboard_get,
+	[CUA_ACTION_CLIPBOARD_SET] = act_clipboard_set,
 };
 
 /* ---------------------------------------------------------------- for the actions */
@@ -135,6 +139,10 @@ int job_effect(struct job *job, bool waited, struct cua_err *err) {
 	return 0;
 }
 
+void job_wake(struct job *job) {
+	loop_timer_start(job->timer, 0);
+}
+
 struct picture_cache *job_cache(struct job *job) {
 	struct perform *p = job->perform;
 	if (!loop_timer_running(p->tidy)) {
@@ -200,6 +208,8 @@ static void job_free(struct job *job) {
 	loop_timer_free(job->timer);
 	act_input_undo(job);
 	act_window_undo(job);
+	act_clip_done(job);
+	p->text_bytes -= job->text_len;
 	bool drags = p->active && p->active->lease == job->lease;
 	if (job->orphan && !drags) {
 		let_go(job->scene, job->lease);
@@ -291,10 +301,15 @@ static const struct cua_action *row_of(uint32_t id) {
 
 /* The text outlives its message. */
 static int copy_text(struct job *job, struct cua_span text, struct cua_err *err) {
-	job->text = malloc(text.len + 1);
+	struct perform *p = job->perform;
+	bool fits = p->text_bytes + text.len <= CUA_JOBS_TEXT_MAX;
+	job->text = fits ? malloc(text.len + 1) : NULL;
 	if (!job->text) {
-		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a text");
+		return cua_err_about(
+			err, CUA_EXHAUSTED, "memory", "no memory for the texts under way");
 	}
+	job->text_len = text.len;
+	p->text_bytes += text.len;
 	if (text.len > 0) {
 		memcpy(job->text, text.data, text.len);
 	}

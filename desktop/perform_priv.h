@@ -1,6 +1,7 @@
 /* A job as the files that perform actions see it. */
 #pragma once
 
+#include "desktop/clipboard.h"
 #include "desktop/drag.h"
 #include "desktop/perform.h"
 #include "desktop/picture.h"
@@ -27,6 +28,7 @@ struct job {
 	uint32_t lease;
 	struct cua_call call; /* its blob 0 is `text` */
 	char *text;
+	size_t text_len;
 	uint64_t start_us;
 	uint64_t start_frame;
 	uint64_t begin_us; /* when job_begin() looked */
@@ -53,6 +55,10 @@ struct job {
 	struct keymap_chord chord;
 	bool chord_down;
 	struct job_window window;
+	struct clip_read read[CLIP_MAX_]; /* clipboard_get uses the first */
+	struct clip_paste *paste;
+	uint64_t set_us; /* when it was put there */
+	bool primary; /* pasted from there, too */
 	/* where the answer is made; set before each step */
 	cua_ActionResult *result;
 	struct cua_span picture;
@@ -71,6 +77,8 @@ void job_picture(struct job *job, const struct picture *picture);
 /* Begins a wait for quiet. first_ms: if nothing has changed since job_begin(), at least so long.
  * Returns JOB_SETTLES. */
 int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t first_ms);
+/* Has the next step begin when the loop runs, rather than at its time. Not within a step. */
+void job_wake(struct job *job);
 /* Looks at the screen and remembers this frame as the one before the action. 0 or negative. */
 int job_begin(struct job *job, struct cua_err *err) CUA_CHECK;
 /* Looks again and tells what has changed since job_begin(). waited: long enough that no change means
@@ -96,6 +104,13 @@ act_fn act_move, act_click, act_mouse_down, act_mouse_up, act_drag, act_scroll;
  * others. 0 or negative. */
 int act_pointer_check(struct job *job, struct cua_err *err) CUA_CHECK;
 act_fn act_key, act_key_down, act_key_up, act_type, act_release_all;
+
+/* Steps of the actions on the clipboard (act_clip.c); act_paste is an input action's own. */
+act_fn act_clipboard_get, act_clipboard_set, act_paste;
+/* Ends a paste: the clipboard is as before. */
+void act_paste_undo(struct job *job);
+/* Ends all that a job has with the clipboard. */
+void act_clip_done(struct job *job);
 
 /* All steps of an input action: modifiers, the action itself, settling, effect. */
 int act_input(struct job *job, act_fn *act, struct cua_err *err) CUA_CHECK;

@@ -61,7 +61,8 @@ int scene_attach(struct scene *scene, struct x11 *x, struct cua_err *err) {
 	scene->x = x;
 	scene->capture = capture_new(x, scene->next_frame, err);
 	scene->input = scene->capture ? input_new(x, err) : NULL;
-	if (!scene->input) {
+	scene->clipboard = scene->input ? clipboard_new(scene->loop, x, err) : NULL;
+	if (!scene->clipboard) {
 		scene_detach(scene);
 		return -CUA_INTERNAL;
 	}
@@ -72,6 +73,7 @@ void scene_detach(struct scene *scene) {
 	if (scene->capture) {
 		scene->next_frame = capture_frame(scene->capture) + 1;
 	}
+	scene->clipboard = clipboard_free(scene->clipboard);
 	scene->input = input_free(scene->input);
 	scene->capture = capture_free(scene->capture);
 	scene->x = NULL;
@@ -80,6 +82,9 @@ void scene_detach(struct scene *scene) {
 void scene_event(struct scene *scene, union _XEvent *event) {
 	if (scene->on_event) {
 		scene->on_event(scene->on_event_ctx, event);
+	}
+	if (scene->clipboard && clipboard_event(scene->clipboard, event)) {
+		return;
 	}
 	scene->changes += scene->x && x11_is_change(scene->x, event);
 	if (scene->capture && !capture_event(scene->capture, event)) {
@@ -123,14 +128,19 @@ void scene_pump(struct scene *scene) {
 	}
 }
 
-int scene_look(struct scene *scene, struct cua_err *err) {
+int scene_catch_up(struct scene *scene, struct cua_err *err) {
 	if (!scene->capture) {
 		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
 	}
-	uint64_t start_us = loop_now_us();
 	int r = x11_sync(scene->x, err);
 	for (int i = 0; r == 0 && i < DRAINS && x11_dispatch(scene->x, on_event, scene); i++) {
 	}
+	return r;
+}
+
+int scene_look(struct scene *scene, struct cua_err *err) {
+	uint64_t start_us = loop_now_us();
+	int r = scene_catch_up(scene, err);
 	if (r == 0) {
 		r = capture_look(scene->capture, err);
 	}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "desktop/capture.h"
+#include "desktop/clipboard.h"
 #include "desktop/input.h"
 #include "desktop/settle.h"
 
@@ -22,6 +23,7 @@ struct scene {
 	struct x11 *x;
 	struct capture *capture;
 	struct input *input;
+	struct clipboard *clipboard;
 };
 
 /* A scene without a server. NULL on failure. */
@@ -43,6 +45,8 @@ void scene_input(struct scene *scene, bool going_on);
 /* To be called each time that the loop is about to wait: arranges a look if there is damage and
  * somebody cares. */
 void scene_pump(struct scene *scene);
+/* Handles all events of what has happened on the server so far. 0, or negative: there is none. */
+int scene_catch_up(struct scene *scene, struct cua_err *err) CUA_CHECK;
 /* Looks at the screen as the server has it now, all that was sent before included; waits are told of
  * a change. 1 changed, 0 not, negative: there is no server. */
 int scene_look(struct scene *scene, struct cua_err *err) CUA_CHECK;

@@ -25,7 +25,7 @@ static void on_picture(void *data, const cua_ActionResult *told, struct cua_span
 		return;
 	}
 	json_t *picture = NULL;
-	json_t *json = result_screen(CUA_RESULT_PICTURE, told, &picture);
+	json_t *json = result_screen(CUA_RESULT_PICTURE, told, bytes, &picture);
 	json_t *result = take_ptr(op->first);
 	if (!json || json_object_set_new(result, "screenshot", json) < 0) {
 		json_decref(result);
@@ -68,7 +68,7 @@ static void on_answer(void *data, const cua_ActionResult *told, struct cua_span 
 	}
 	note_screen(op, told);
 	json_t *picture = NULL;
-	json_t *result = result_screen(op->action->result, told, &picture);
+	json_t *result = result_screen(op->action->result, told, bytes, &picture);
 	_cleanup_free_ struct cua_call *call = calloc(1, sizeof(*call));
 	struct cua_err own;
 	int r = call && result ? wanted_picture(op, call, &own) : 0;

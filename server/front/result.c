@@ -111,7 +111,16 @@ static json_t *acted_json(const cua_ActionResult *told) {
 	return json;
 }
 
-json_t *result_screen(enum cua_result result, const cua_ActionResult *told, json_t **ret_picture) {
+static json_t *clipboard_json(const cua_ActionResult *told, struct cua_span bytes) {
+	bool text = cua_utf8_ok(bytes.data, bytes.len);
+	json_t *content =
+		text ? json_stringn(bytes.len ? bytes.data : "", bytes.len) : base64_json(bytes);
+	return json_pack("{s:o, s:b}", text ? "text" : "data_b64", content, "empty",
+		(int)(told->has_empty && told->empty));
+}
+
+json_t *result_screen(enum cua_result result, const cua_ActionResult *told, struct cua_span bytes,
+	json_t **ret_picture) {
 	*ret_picture = NULL;
 	switch (result) {
 	case CUA_RESULT_PICTURE:
@@ -126,6 +135,10 @@ json_t *result_screen(enum cua_result result, const cua_ActionResult *told, json
 		return windows_json(told);
 	case CUA_RESULT_WINDOW:
 		return acted_json(told);
+	case CUA_RESULT_CLIPBOARD:
+		return clipboard_json(told, bytes);
+	case CUA_RESULT_DONE:
+		return json_object();
 	default:
 		return effect_json(told);
 	}

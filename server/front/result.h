@@ -7,9 +7,10 @@
 #include "cua/action.h"
 #include "server/front/exec.h"
 
-/* What the worker answered, in the shape `result`. *ret_picture is the object in it that describes
- * the picture, or NULL without one. */
-json_t *result_screen(enum cua_result result, const cua_ActionResult *told, json_t **ret_picture);
+/* What the worker answered, with the bytes beside it, in the shape `result`. *ret_picture is the
+ * object in it that describes the picture, or NULL without one. */
+json_t *result_screen(enum cua_result result, const cua_ActionResult *told, struct cua_span bytes,
+	json_t **ret_picture);
 /* {exit_code, signal, stdout, …}. */
 json_t *result_exec(const struct exec_result *told);
 /* {name, type, size, mode, mtime, …}. */

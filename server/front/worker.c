@@ -77,6 +77,9 @@ static bool on_result(void *data, struct cua_msg *msg, const struct cua_err *err
 
 static uint64_t text_ms(const struct cua_call *call) {
 	const cua_Args *args = &call->args;
+	if (call->id != CUA_ACTION_TYPE) {
+		return 0;
+	}
 	struct cua_span text = cua_call_blob(call, args->has_text, args->text);
 	/* characters are at most as many as bytes; one millisecond for each is ample */
 	return text.len * (1 + (args->has_delay ? (uint64_t)args->delay : 0));

@@ -81,6 +81,7 @@ class OneSession(Base):
         self.rpc("launch", command="xterm")
         for action, params in (("screenshot", {}), ("screen_size", {}), ("cursor_position", {}), ("windows", {}),
                                ("move", {"x": 1, "y": 2, "settle": 50, "screenshot": True}), ("release_all", {}),
+                               ("clipboard_set", {"text": "x"}), ("clipboard_get", {}),
                                ("exec", {"command": "printf '\\377'; seq 999", "max_output": 100}),
                                ("file_write", {"path": "described", "text": "x"}), ("file_read", {"path": "described"}),
                                ("file_list", {"path": "/etc"}), ("file_stat", {"path": "/etc"}),

@@ -1,0 +1,331 @@
+/* Pasting: a text in the clipboard for as long as a program takes it. Which program that is is told by
+ * the window that has the keyboard: its client's requests count, those of a clipboard manager do
+ * not. Some programs read whatever comes into the clipboard; before the chord they are given the time
+ * for it, measured by _NET_WM_PING: the answer comes after all that the program had received. */
+#include <string.h>
+#include <strings.h>
+
+#include "desktop/clip_priv.h"
+
+#define PARENTS_MAX 32
+#define PROTOCOLS_MAX 32
+
+/* Programs that do not paste by Ctrl+V: the beginning of their class, which some continue. */
+static const struct {
+	const char *class;
+	const char *chord;
+	bool primary;
+} chords[] = {
+	{"XTerm", "shift+Insert", true},
+	{"UXTerm", "shift+Insert", true},
+	{"KOI8RXTerm", "shift+Insert", true},
+	{"URxvt", "shift+Insert", true},
+	{"Rxvt", "shift+Insert", true},
+	{"st-", "shift+Insert", true},
+	{"mlterm", "shift+Insert", true},
+	{"Eterm", "shift+Insert", true},
+	{"Gvim", "shift+Insert", true},
+	{"Emacs", "shift+Insert", false},
+	{"Gnome-terminal", "ctrl+shift+v", false},
+	{"Xfce4-terminal", "ctrl+shift+v", false},
+	{"Mate-terminal", "ctrl+shift+v", false},
+	{"Lxterminal", "ctrl+shift+v", false},
+	{"Terminator", "ctrl+shift+v", false},
+	{"Tilix", "ctrl+shift+v", false},
+	{"Terminology", "ctrl+shift+v", false},
+	{"Sakura", "ctrl+shift+v", false},
+	{"konsole", "ctrl+shift+v", false},
+	{"qterminal", "ctrl+shift+v", false},
+	{"kitty", "ctrl+shift+v", false},
+	{"Alacritty", "ctrl+shift+v", false},
+	{"org.wezfurlong.wezterm", "ctrl+shift+v", false},
+};
+
+struct clip_paste {
+	struct clipboard *c;
+	struct clip_text *text;
+	struct clip_text *before[CLIP_MAX_];
+	XID target; /* client that has the keyboard; 0: none, and all requests count */
+	bool begun; /* its request has come */
+	unsigned requests; /* of it, of any kind */
+	Window pinged; /* None: its answer is not waited for */
+	Time ping; /* the one that is out */
+	unsigned requests_then;
+	long root_events; /* that we wanted anyway */
+	uint64_t pressed_us; /* 0: not yet */
+	uint64_t taken_us; /* 0: not yet */
+	uint64_t last_us;
+	loop_fn *changed;
+	void *ctx;
+};
+
+/* ---------------------------------------------------------------- who has the keyboard */
+
+/* The innermost window under the pointer: it gets the keys when nothing has the focus. */
+static Window under_pointer(struct x11 *x) {
+	Window window = x->root;
+	for (int i = 0; i < PARENTS_MAX && !x->lost; i++) {
+		Window root = None;
+		Window child = None;
+		int ignored = 0;
+		unsigned mask = 0;
+		if (!XQueryPointer(x->display, window, &root, &child, &ignored, &ignored, &ignored,
+			    &ignored, &mask) ||
+			child == None) {
+			break;
+		}
+		window = child;
+	}
+	return window;
+}
+
+static Window focus_of(struct x11 *x) {
+	Window focus = None;
+	int revert = 0;
+	if (!x->lost) {
+		(void)XGetInputFocus(x->display, &focus, &revert);
+	}
+	return focus == PointerRoot ? under_pointer(x) : focus;
+}
+
+static Window parent_of(struct x11 *x, Window w) {
+	Window root = None;
+	Window parent = None;
+	Window *children = NULL;
+	unsigned count = 0;
+	if (x->lost || !XQueryTree(x->display, w, &root, &parent, &children, &count)) {
+		return None;
+	}
+	if (children) {
+		(void)XFree(children);
+	}
+	return parent;
+}
+
+/* WM_CLASS is two strings, the instance's name and the class. "" when there is none. */
+static void class_of(struct x11 *x, Window w, char *ret, size_t size) {
+	char raw[256] = "";
+	size_t n = 0;
+	for (int i = 0; i < PARENTS_MAX && n == 0 && w > PointerRoot && w != x->root; i++) {
+		n = x11_get_bytes(x, w, XA_WM_CLASS, XA_STRING, raw, sizeof(raw));
+		w = n == 0 ? parent_of(x, w) : w;
+	}
+	size_t instance = strlen(raw);
+	(void)snprintf(ret, size, "%s", instance + 1 < n ? raw + instance + 1 : raw);
+}
+
+const char *clipboard_chord(struct clipboard *c, bool *ret_primary) {
+	char class[128];
+	class_of(c->x, focus_of(c->x), class, sizeof(class));
+	*ret_primary = false;
+	for (size_t i = 0; i < CUA_COUNT(chords); i++) {
+		if (strncasecmp(class, chords[i].class, strlen(chords[i].class)) == 0) {
+			*ret_primary = chords[i].primary;
+			return chords[i].chord;
+		}
+	}
+	return "ctrl+v";
+}
+
+/* ---------------------------------------------------------------- the time before the chord */
+
+static bool answers_ping(const struct clipboard *c, Window w) {
+	unsigned long protocols[PROTOCOLS_MAX];
+	size_t count =
+		x11_get_longs(c->x, w, c->atom[A_WM_PROTOCOLS], XA_ATOM, protocols, PROTOCOLS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		if (protocols[i] == c->atom[A_PING]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The window around w whose program answers; None without one. */
+static Window pingable(const struct clipboard *c, Window w) {
+	struct x11 *x = c->x;
+	for (int i = 0; i < PARENTS_MAX && w > PointerRoot && w != x->root && !x->lost; i++) {
+		if (answers_ping(c, w)) {
+			return w;
+		}
+		w = parent_of(x, w);
+	}
+	return None;
+}
+
+static void send_ping(struct clip_paste *p) {
+	struct x11 *x = p->c->x;
+	p->ping = clip_time(p->c);
+	p->requests_then = p->requests;
+	XEvent event = {
+		.xclient = {.type = ClientMessage,
+			.window = p->pinged,
+			.message_type = p->c->atom[A_WM_PROTOCOLS],
+			.format = 32,
+			.data.l = {(long)p->c->atom[A_PING], (long)p->ping, (long)p->pinged}}};
+	if (!x->lost) {
+		unsigned mark = x11_trap(x);
+		(void)XSendEvent(x->display, p->pinged, False, NoEventMask, &event);
+		(void)x11_trap_end(x, mark);
+	}
+}
+
+static void begin_calm(struct clip_paste *p) {
+	struct x11 *x = p->c->x;
+	XWindowAttributes root = {0};
+	Window focus = focus_of(x);
+	p->target = clip_client(p->c, focus);
+	p->pinged = pingable(p->c, focus);
+	if (p->pinged == None || !XGetWindowAttributes(x->display, x->root, &root)) {
+		p->pinged = None;
+		return;
+	}
+	/* Answers are sent to whoever manages windows. */
+	p->root_events = root.your_event_mask;
+	(void)XSelectInput(x->display, x->root, p->root_events | SubstructureNotifyMask);
+	send_ping(p);
+}
+
+static void end_calm(struct clip_paste *p) {
+	struct x11 *x = p->c->x;
+	if (p->pinged != None && !x->lost) {
+		(void)XSelectInput(x->display, x->root, p->root_events);
+	}
+	p->pinged = None;
+}
+
+void clip_paste_pong(struct clipboard *c, const XClientMessageEvent *event) {
+	struct clip_paste *p = c->paste;
+	if (!p || p->pinged == None || event->window != c->x->root || event->format != 32 ||
+		event->message_type != c->atom[A_WM_PROTOCOLS] ||
+		event->data.l[0] != (long)c->atom[A_PING] ||
+		(Time)(uint32_t)event->data.l[1] != p->ping) {
+		return;
+	}
+	if (p->requests != p->requests_then) {
+		send_ping(p);
+		return;
+	}
+	end_calm(p);
+	if (p->changed) {
+		p->changed(p->ctx);
+	}
+}
+
+bool clip_paste_calm(const struct clip_paste *p) {
+	return p->pinged == None;
+}
+
+/* ---------------------------------------------------------------- a paste */
+
+/* Nobody owns it, as before. */
+static void give_up(struct clip_sel *sel) {
+	struct clipboard *c = sel->c;
+	(void)clip_own(c, sel->name, None);
+	sel->text = clip_text_unref(sel->text);
+	sel->owner = None;
+}
+
+static void restore(struct clip_sel *sel, struct clip_text *text, struct clip_text *before) {
+	struct cua_err ignored;
+	if (sel->text != text || !clip_sel_ours(sel)) {
+		return;
+	}
+	if (!before || clip_sel_take(sel, clip_text_ref(before), &ignored) < 0) {
+		give_up(sel);
+	}
+}
+
+struct clip_paste *clip_paste_end(struct clip_paste *p) {
+	if (!p) {
+		return NULL;
+	}
+	end_calm(p);
+	p->c->paste = NULL;
+	for (size_t i = 0; i < CLIP_MAX_; i++) {
+		restore(&p->c->sel[i], p->text, p->before[i]);
+		(void)clip_text_unref(p->before[i]);
+	}
+	(void)clip_text_unref(p->text);
+	free(p);
+	return NULL;
+}
+
+CUA_DEFINE_CLEANUP(struct clip_paste *, clip_paste_end)
+
+struct clip_paste *clip_paste_begin(struct clipboard *c, bool primary, struct cua_span text,
+	struct clip_text *const before[CLIP_MAX_], struct cua_err *err) {
+	if (c->paste) {
+		(void)cua_err_set(err, CUA_CONFLICT, "another paste is under way");
+		return NULL;
+	}
+	_cleanup_(clip_paste_end_p) struct clip_paste *p = calloc(1, sizeof(*p));
+	if (!p) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory to paste");
+		return NULL;
+	}
+	p->c = c;
+	p->text = clip_text_new(text, err);
+	for (size_t i = 0; i < (primary ? CLIP_MAX_ : 1) && p->text; i++) {
+		struct clip_sel *sel = &c->sel[i];
+		p->before[i] = clip_text_ref(clip_sel_ours(sel) ? sel->text : before[i]);
+		if (clip_sel_take(sel, clip_text_ref(p->text), err) < 0) {
+			return NULL;
+		}
+	}
+	if (!p->text) {
+		return NULL;
+	}
+	begin_calm(p);
+	c->paste = p;
+	return take_ptr(p);
+}
+
+void clip_paste_watch(struct clip_paste *p, loop_fn *changed, void *ctx) {
+	p->changed = changed;
+	p->ctx = ctx;
+}
+
+void clip_paste_pressed(struct clip_paste *p) {
+	struct clipboard *c = p->c;
+	end_calm(p);
+	p->target = clip_client(c, focus_of(c->x));
+	p->pressed_us = p->last_us = loop_now_us();
+}
+
+void clip_paste_request(struct clipboard *c, Window requestor) {
+	struct clip_paste *p = c->paste;
+	if (p && clip_client(c, requestor) == p->target) {
+		p->requests++;
+		p->last_us = p->pressed_us ? loop_now_us() : 0;
+	}
+}
+
+void clip_paste_note(
+	struct clipboard *c, const struct clip_text *text, Window requestor, bool begun) {
+	struct clip_paste *p = c->paste;
+	if (!p || p->text != text || !p->pressed_us ||
+		(p->target != 0 && clip_client(c, requestor) != p->target)) {
+		return;
+	}
+	p->last_us = loop_now_us();
+	p->begun = true;
+	if (!begun && !p->taken_us) {
+		p->taken_us = p->last_us;
+	}
+	if (p->changed) {
+		p->changed(p->ctx);
+	}
+}
+
+struct clip_paste_state clip_paste_state(const struct clip_paste *p) {
+	struct clip_paste_state state = {
+		.quiet_ms = (unsigned)((loop_now_us() - p->last_us) / 1000)};
+	if (p->taken_us) {
+		state.taken = CLIP_TAKEN;
+		state.took_ms = (unsigned)((p->taken_us - p->pressed_us) / 1000);
+	} else if (p->begun) {
+		state.taken = p->text->len > p->c->chunk ? CLIP_TAKING : CLIP_GIVEN;
+	}
+	return state;
+}
