@@ -1,5 +1,6 @@
 """Pictures and input beside scrot, xdotool and fixed sleeps."""
 import io
+import os
 import pathlib
 import statistics
 import subprocess
@@ -217,6 +218,7 @@ def run(service, programs):
     print(flush=True)
     subprocess.run([programs / "bench_capture"], check=True)
     subprocess.run([programs / "bench_encode"], check=True)
+    subprocess.run([programs / "bench_click"], check=True, env=dict(os.environ, CUAD_BUILD=programs.parent.parent))
     pictures(service, programs / "painter")
     reactions(service)
     click(service)
