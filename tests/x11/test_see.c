@@ -435,6 +435,64 @@ START_TEST(test_saver_and_dpms) {
 }
 END_TEST
 
+/* ---------------------------------------------------------------- the right picture, always */
+
+/* How often a test repeats what must never go wrong. */
+static int rounds(int fallback) {
+	const char *value = getenv("CUAD_ROUNDS");
+	int n = value ? (int)strtol(value, NULL, 10) : 0;
+	return n > 0 ? n : fallback;
+}
+
+static int by_value(const void *a, const void *b) {
+	uint32_t x = *(const uint32_t *)a;
+	uint32_t y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static bool still(uint64_t frame) {
+	cua_Args since = {.has_if_changed_since = true, .if_changed_since = frame};
+	const cua_ActionResult *result = desk_do(&d, CUA_ACTION_SCREENSHOT, &since);
+	ck_assert(!result->has_error);
+	return result->unchanged;
+}
+
+/* Types letter after letter. Each action's picture must be the last one: nothing comes after it. */
+static void check_settled_pictures(uint32_t settle, int count, int pause) {
+	static uint32_t took[10000];
+	unsigned wrong = 0;
+	for (int i = 0; i < count; i++) {
+		cua_Args args = {.has_settle = true, .settle = settle, .has_text = true};
+		char letter[2] = {(char)('a' + i % 26), '\0'};
+		(void)desk_send(&d, CUA_ACTION_TYPE, &args, letter);
+		const cua_ActionResult *result = desk_answer(&d, READY_MS);
+		ck_assert(!result->has_error);
+		uint64_t frame = result->frame;
+		took[i] = result->elapsed_us;
+		bool right = result->effect == cua_Effect_EFFECT_CHANGED && result->settled;
+		right = right && still(frame);
+		pause_ms(pause);
+		wrong += !(right && still(frame));
+	}
+	qsort(took, (size_t)count, sizeof(took[0]), by_value);
+	printf("settle %u: %u of %d wrong, median %u us, p95 %u us\n", settle, wrong, count,
+		took[count / 2], took[count * 95 / 100]);
+	ck_assert_uint_eq(wrong, 0);
+}
+
+START_TEST(test_letters_in_a_terminal) {
+	const char *argv[] = {"xterm", "-display", ":0", "-bg", "#fefefe", "-geometry", "80x24+0+0",
+		"-e", "sh", "-c", "stty -icanon; exec cat >/dev/null", NULL};
+	program[programs++] = xvfb_spawn(argv, -1);
+	for (int i = 0; i < 100 && pixel_at(300, 200) != 0xfefefe; i++) {
+		pause_ms(100);
+	}
+	(void)click(300, 200, 500);
+	ck_assert(wait_settled(700, 10000)->settled);
+	check_settled_pictures(50, rounds(40), 100);
+}
+END_TEST
+
 /* ---------------------------------------------------------------- a lost X server */
 
 static void lose_server(void) {
@@ -572,13 +630,14 @@ int main(void) {
 		test_learned_between_actions, test_late_reaction, test_effect_in_another_window};
 	const TTest *const idling[] = {
 		test_idle_sleeps, test_blinking_costs_nothing, test_busy_and_nobody_looks};
-	const TTest *const pictures[] = {test_saver_and_dpms, test_cursors};
+	const TTest *const pictures[] = {
+		test_saver_and_dpms, test_cursors, test_letters_in_a_terminal};
 	const TTest *const losses[] = {
 		test_server_crashes_at_any_moment, test_server_restarts_at_once};
 	const struct suite_case cases[] = {
 		{"settling", setup, teardown, 60, settling, CUA_COUNT(settling)},
 		{"idling", setup, teardown, 60, idling, CUA_COUNT(idling)},
-		{"pictures", setup, teardown, 60, pictures, CUA_COUNT(pictures)},
+		{"pictures", setup, teardown, 300, pictures, CUA_COUNT(pictures)},
 		{"losses", setup, teardown, 120, losses, CUA_COUNT(losses)},
 	};
 	return suite_run_cases("see", cases, CUA_COUNT(cases));
