@@ -57,7 +57,9 @@ static const char *const encodings[] = {"auto", "text", "base64", NULL};
 	{                                                                                          \
 		.name = "settle", .kind = CUA_PARAM_UINT, HAS(settle), .max = CUA_WAIT_MAX_MS,     \
 		.fallback = "0",                                                                   \
-		.help = "Milliseconds without any change to wait for before answering."            \
+		.help = "Milliseconds without a change to wait for before answering. What moves "  \
+			"by itself does not count; input that has shown nothing yet gets 200 ms "  \
+			"to."                                                                      \
 	}
 #define SETTLE_MAX                                                                                 \
 	{                                                                                          \
@@ -368,6 +370,30 @@ static const struct cua_param set_screen_params[] = {
 	SIZE(height, CUA_SCREEN_MIN_H, CUA_SCREEN_MAX_H, "Height, at most that of screen_max."),
 };
 
+static const struct cua_param wait_for_params[] = {
+	{.name = "window",
+		.kind = CUA_PARAM_STRING,
+		STRING_OF(window),
+		.help = "A part of a window's title or program's name, whatever its case."},
+	{.name = "text",
+		.kind = CUA_PARAM_TEXT,
+		HAS(text),
+		.max = CUA_TITLE_SIZE,
+		.help = "A text that an accessible program shows."},
+	{.name = "region_changed",
+		.kind = CUA_PARAM_INTS,
+		MANY(region_changed),
+		.max = 4,
+		.min = 0,
+		.help = "[x,y,width,height]: any change in this part of the screen."},
+	{.name = "timeout",
+		.kind = CUA_PARAM_UINT,
+		HAS(timeout),
+		.max = CUA_WAIT_MAX_MS,
+		.fallback = "10000",
+		.help = "Milliseconds after which it is an error."},
+};
+
 static const struct cua_param launch_params[] = {
 	{.name = "command",
 		.kind = CUA_PARAM_COMMAND,
@@ -539,6 +565,10 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 		PARAMS(wait_params)},
 	[CUA_ACTION_WAIT_SETTLED] = {"wait_settled", "Wait until the screen stops changing.",
 		SEEING, .result = CUA_RESULT_EFFECT, PARAMS(wait_settled_params)},
+	[CUA_ACTION_WAIT_FOR] = {"wait_for",
+		"Wait until a window is there, a text can be read or a part of the screen changes, "
+		"whichever comes first.",
+		SEEING, .result = CUA_RESULT_WAITED, PARAMS(wait_for_params)},
 	[CUA_ACTION_WINDOWS] = {"windows", "List the windows, front to back.", SEEING,
 		.result = CUA_RESULT_WINDOWS, PARAMS(windows_params)},
 	[CUA_ACTION_WINDOW_FOCUS] = {"window_focus",
@@ -667,6 +697,9 @@ static const struct {
 	[CUA_RESULT_PICTURE] = {"picture",
 		"mime, width, height, frame, and data (base64; bytes in a binary answer), or "
 		"unchanged and frame."},
+	[CUA_RESULT_WAITED] = {"waited",
+		"matched (window, text or region_changed), window (one of `windows`) or changed "
+		"[[x,y,width,height],…], frame, elapsed_ms."},
 	[CUA_RESULT_SCREEN] = {"screen", "width, height, dpi."},
 	[CUA_RESULT_CURSOR] = {"cursor", "x, y, shape."},
 	[CUA_RESULT_WINDOWS] = {"windows",

@@ -41,6 +41,7 @@ enum cua_action_id {
 	CUA_ACTION_RELEASE_ALL,
 	CUA_ACTION_WAIT,
 	CUA_ACTION_WAIT_SETTLED,
+	CUA_ACTION_WAIT_FOR,
 	CUA_ACTION_WINDOWS,
 	CUA_ACTION_WINDOW_FOCUS,
 	CUA_ACTION_WINDOW_MOVE,
@@ -78,6 +79,7 @@ enum cua_performer {
 enum cua_result {
 	CUA_RESULT_EFFECT, /* effect, changed, frame, settled, elapsed_ms */
 	CUA_RESULT_PICTURE,
+	CUA_RESULT_WAITED, /* what came, after wait_for */
 	CUA_RESULT_SCREEN, /* width, height, dpi */
 	CUA_RESULT_CURSOR, /* x, y, shape */
 	CUA_RESULT_WINDOWS,

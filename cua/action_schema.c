@@ -149,7 +149,7 @@ json_t *cua_action_schema(const struct cua_action *action) {
 
 #define EFFECT                                                                                     \
 	"\"effect\":{\"enum\":[\"changed\",\"unchanged\",\"unknown\"]},"                           \
-	"\"changed\":" LIST(                                                                       \
+	"\"changed\":" LIST(LIST(INT)) ",\"animated\":" LIST(                                      \
 		LIST(INT)) ",\"frame\":" INT ",\"released\":" INT ",\"settled\":" BOOL             \
 			   ",\"elapsed_ms\":{\"type\":\"number\"},\"screenshot\":" OBJECT(PICTURE)
 #define WINDOW                                                                                     \
@@ -161,6 +161,10 @@ json_t *cua_action_schema(const struct cua_action *action) {
 static const char *const shapes[CUA_RESULT_MAX_] = {
 	[CUA_RESULT_EFFECT] = OBJECT(EFFECT),
 	[CUA_RESULT_PICTURE] = OBJECT(PICTURE),
+	[CUA_RESULT_WAITED] = OBJECT(
+		"\"matched\":{\"enum\":[\"window\",\"text\",\"region_changed\"]},\"window\":" WINDOW
+		",\"changed\":" LIST(LIST(INT)) ",\"frame\":" INT
+						",\"elapsed_ms\":{\"type\":\"number\"}"),
 	[CUA_RESULT_SCREEN] = OBJECT("\"width\":" INT ",\"height\":" INT ",\"dpi\":" INT),
 	[CUA_RESULT_CURSOR] = OBJECT("\"x\":" INT ",\"y\":" INT ",\"shape\":" STR),
 	[CUA_RESULT_WINDOWS] = LIST(WINDOW),

@@ -34,6 +34,7 @@
 #define CUA_SCROLL_MAX 100 /* clicks of the wheel in one action */
 #define CUA_HOLDS_MAX 256 /* keys and buttons that are held in a session */
 #define CUA_WAIT_MAX_MS 60000
+#define CUA_WAIT_FOR_MS 10000 /* `wait_for` that does not say */
 #define CUA_BATCH_MAX 256
 #define CUA_CHANGED_MAX 16 /* rectangles told in a result */
 #define CUA_WINDOWS_MAX 64 /* told in a result */

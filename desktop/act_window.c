@@ -279,7 +279,7 @@ int act_window_close(struct job *job, struct cua_err *err) {
 }
 
 void act_window_undo(struct job *job) {
-	if (job->window.watched && job->scene->x) {
+	if (job->window.watched && job->scene->x && job->scene->window_waits == 0) {
 		winact_watch(job->scene->x, job->call.args.id, false);
 	}
 	job->window.watched = false;

@@ -17,7 +17,7 @@
 /* Whoever looks gets a whole comparison when the last one is older: damage can be lost. */
 #define DOUBT_US 1000000
 /* Damage that nobody has looked at; beyond it, one does better without being told. */
-#define UNSEEN_MAX 512
+#define UNSEEN_MAX 64
 
 struct capture {
 	struct x11 *x;

@@ -37,6 +37,7 @@ static act_fn *const acts[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_RELEASE_ALL] = act_release_all,
 	[CUA_ACTION_WAIT] = act_wait,
 	[CUA_ACTION_WAIT_SETTLED] = act_wait_settled,
+	[CUA_ACTION_WAIT_FOR] = act_wait_for,
 	[CUA_ACTION_WINDOWS] = act_windows,
 	[CUA_ACTION_WINDOW_FOCUS] = act_window_focus,
 	[CUA_ACTION_WINDOW_MOVE] = act_window_move,
@@ -208,6 +209,7 @@ static void job_free(struct job *job) {
 	loop_timer_free(job->timer);
 	act_input_undo(job);
 	act_window_undo(job);
+	act_wait_undo(job);
 	act_clip_done(job);
 	p->text_bytes -= job->text_len;
 	bool drags = p->active && p->active->lease == job->lease;
@@ -378,19 +380,26 @@ void perform_request(struct perform *p, const struct cua_msg *msg) {
 	}
 }
 
-static struct job *find_behind(struct perform *p, unsigned changes) {
+/* Something that it waits for may have come. */
+static bool behind(const struct job *job) {
+	const struct scene *scene = job->scene;
+	bool frame = job->watch_frame != 0 && scene->capture &&
+		     capture_frame(scene->capture) != job->watch_frame;
+	return job->watching && (frame || job->changes != scene->changes);
+}
+
+static struct job *find_behind(struct perform *p) {
 	struct job *job = p->jobs;
-	while (job && (!job->watching || job->changes == changes)) {
+	while (job && !behind(job)) {
 		job = job->next;
 	}
 	return job;
 }
 
 void perform_pump(struct perform *p) {
-	unsigned changes = p->config.scene->changes;
 	/* Each steps once: a program that changes its window all the time must not keep the loop. */
 	for (int i = 0; i < CUA_JOBS_MAX; i++) {
-		struct job *job = find_behind(p, changes);
+		struct job *job = find_behind(p);
 		if (!job) {
 			return;
 		}

@@ -42,6 +42,9 @@ struct job {
 	bool watching; /* waits for a change of a window */
 	bool timed; /* this step is the timer's */
 	unsigned changes; /* of windows that it has seen */
+	uint64_t watch_frame; /* waits for a frame after this one, too; 0: does not */
+	uint64_t tried_us; /* when it last looked for what it waits for */
+	bool window_waits; /* counted by the scene */
 	struct settle_wait wait;
 	struct loop_timer *timer;
 	/* what an action holds between its steps */
@@ -118,6 +121,10 @@ int act_input(struct job *job, act_fn *act, struct cua_err *err) CUA_CHECK;
 bool act_input_over(const struct job *job);
 /* Lets go of what an unfinished action holds. */
 void act_input_undo(struct job *job);
+
+/* Steps of wait_for, and letting go of what it holds (act_wait.c). */
+act_fn act_wait_for;
+void act_wait_undo(struct job *job);
 
 /* Puts the window of an action on one, as it is now, into the result. */
 void act_window_tell(struct job *job);

@@ -119,7 +119,7 @@ void scene_pump(struct scene *scene) {
 	if (!scene->capture || !capture_dirty(scene->capture)) {
 		return;
 	}
-	if (scene->watched || settle_busy(scene->settle)) {
+	if (scene->watched || scene->watchers > 0 || settle_busy(scene->settle)) {
 		start_tick(scene, false);
 	} else if (loop_now_us() < scene->attend_us) {
 		start_tick(scene, true);

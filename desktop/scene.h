@@ -16,6 +16,8 @@ struct scene {
 	uint64_t look_cost_us; /* of the last look */
 	uint64_t next_frame; /* first number for the next connection */
 	unsigned changes; /* of windows and of the screen's size, as events told them */
+	unsigned watchers; /* so many wait for a new frame */
+	unsigned window_waits; /* so many wait for a window, and watch all of them */
 	bool watched; /* somebody else than a settle_wait wants changes to be looked at */
 	x11_event_fn *on_event; /* is told of every event, whoever dispatches it; NULL: nobody */
 	void *on_event_ctx;

@@ -434,7 +434,7 @@ size_t tiles_changed(const struct tiles *t, uint64_t since, enum tiles_which whi
 	return rect_empty(run) ? count : rect_list_add(ret, count, max, run);
 }
 
-bool tiles_touched(const struct tiles *t, uint64_t frame, struct rect part) {
+bool tiles_touched(const struct tiles *t, uint64_t since, struct rect part) {
 	struct rect c = cells(t, part);
 	for (int row = c.y; row < c.y + c.height; row++) {
 		for (int column = c.x; column < c.x + c.width; column++) {
@@ -442,7 +442,7 @@ bool tiles_touched(const struct tiles *t, uint64_t frame, struct rect part) {
 			struct rect box = rect_empty(tile->box)
 						  ? rect_of(t, index_of(t, column, row))
 						  : tile->box;
-			if (tile->frame == frame && !rect_empty(rect_intersect(box, part))) {
+			if (tile->frame > since && !rect_empty(rect_intersect(box, part))) {
 				return true;
 			}
 		}

@@ -52,6 +52,6 @@ enum tiles_which {
 /* What changed after a frame, as at most max rectangles. The number of them. */
 size_t tiles_changed(const struct tiles *t, uint64_t since, enum tiles_which which,
 	struct rect *ret, size_t max);
-/* True when something inside this part was different in the last comparison. Exact, but for changes
- * of most of the screen at once, which count as changes of whole tiles. */
-bool tiles_touched(const struct tiles *t, uint64_t frame, struct rect part);
+/* True when the last change of a tile after this frame was inside this part. Exact, but for changes of
+ * most of the screen at once, which count as changes of whole tiles. */
+bool tiles_touched(const struct tiles *t, uint64_t since, struct rect part);

@@ -145,7 +145,7 @@ static int read_server(struct x11 *x, struct cua_err *err) {
 	int error = 0;
 	x->has_dpms = DPMSQueryExtension(x->display, &event, &error) != False;
 	x11_stay_awake(x);
-	XSelectInput(x->display, x->root, StructureNotifyMask | PropertyChangeMask);
+	x11_watch_children(x, false);
 	return x11_sync(x, err);
 }
 
@@ -214,6 +214,14 @@ void x11_stay_awake(struct x11 *x) {
 	(void)XResetScreenSaver(x->display);
 	if (x->has_dpms) {
 		(void)DPMSDisable(x->display);
+	}
+}
+
+void x11_watch_children(struct x11 *x, bool on) {
+	if (!x->lost) {
+		(void)XSelectInput(x->display, x->root,
+			StructureNotifyMask | PropertyChangeMask |
+				(on ? SubstructureNotifyMask : 0));
 	}
 }
 

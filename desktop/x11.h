@@ -34,6 +34,9 @@ int x11_sync(struct x11 *x, struct cua_err *err) CUA_CHECK;
 /* Asks that the screen is never blanked, nor covered by the server's own saver, and ends it if it is;
  * sent with the next request. Programs can set it otherwise, so it is asked again now and then. */
 void x11_stay_awake(struct x11 *x);
+/* Has the server tell of windows that come and go, also where no window manager does, or no longer;
+ * they come as events. */
+void x11_watch_children(struct x11 *x, bool on);
 /* Sends what is buffered without waiting. */
 void x11_flush(struct x11 *x);
 /* True when events have come that x11_dispatch() has not handed over yet: the socket alone does not

@@ -119,6 +119,27 @@ static json_t *clipboard_json(const cua_ActionResult *told, struct cua_span byte
 		(int)(told->has_empty && told->empty));
 }
 
+static const char *const matches[] = {
+	[cua_Matched_MATCHED_WINDOW] = "window",
+	[cua_Matched_MATCHED_TEXT] = "text",
+	[cua_Matched_MATCHED_REGION_CHANGED] = "region_changed",
+};
+
+static json_t *waited_json(const cua_ActionResult *told) {
+	bool known = told->has_matched && (unsigned)told->matched < CUA_COUNT(matches);
+	json_t *json =
+		json_pack("{s:s, s:I, s:f}", "matched", known ? matches[told->matched] : "unknown",
+			"frame", (json_int_t)told->frame, "elapsed_ms", told->elapsed_us / 1000.0);
+	if (json && told->windows_count > 0) {
+		(void)json_object_set_new(json, "window", window_json(&told->windows[0]));
+	}
+	if (json && told->changed_count > 0) {
+		(void)json_object_set_new(
+			json, "changed", rects_json(told->changed, told->changed_count));
+	}
+	return json;
+}
+
 json_t *result_screen(enum cua_result result, const cua_ActionResult *told, struct cua_span bytes,
 	json_t **ret_picture) {
 	*ret_picture = NULL;
@@ -131,6 +152,8 @@ json_t *result_screen(enum cua_result result, const cua_ActionResult *told, stru
 	case CUA_RESULT_CURSOR:
 		return json_pack("{s:i, s:i, s:o}", "x", told->x, "y", told->y, "shape",
 			text_or_empty(told->shape));
+	case CUA_RESULT_WAITED:
+		return waited_json(told);
 	case CUA_RESULT_WINDOWS:
 		return windows_json(told);
 	case CUA_RESULT_WINDOW:

@@ -97,6 +97,9 @@ uint64_t worker_deadline_ms(const struct cua_call *call) {
 	ms += args->has_ms ? args->ms : 0;
 	ms += args->has_duration ? args->duration : 0;
 	ms += keys * repeat * (args->has_hold ? (uint64_t)args->hold : 1);
+	if (call->id == CUA_ACTION_WAIT_FOR) {
+		ms += args->has_timeout ? args->timeout : CUA_WAIT_FOR_MS;
+	}
 	return ms + text_ms(call);
 }
 

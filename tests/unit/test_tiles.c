@@ -125,10 +125,10 @@ END_TEST
 
 START_TEST(test_touched_is_exact) {
 	later(10, (struct rect){100, 100, 5, 5}, 0xffffff);
-	ck_assert(tiles_touched(s.tiles, s.frame, (struct rect){104, 104, 1, 1}));
-	ck_assert(tiles_touched(s.tiles, s.frame, (struct rect){0, 0, WIDTH, HEIGHT}));
-	ck_assert(!tiles_touched(s.tiles, s.frame, (struct rect){105, 100, 20, 5}));
-	ck_assert(!tiles_touched(s.tiles, s.frame, (struct rect){70, 70, 30, 30}));
+	ck_assert(tiles_touched(s.tiles, s.frame - 1, (struct rect){104, 104, 1, 1}));
+	ck_assert(tiles_touched(s.tiles, s.frame - 1, (struct rect){0, 0, WIDTH, HEIGHT}));
+	ck_assert(!tiles_touched(s.tiles, s.frame - 1, (struct rect){105, 100, 20, 5}));
+	ck_assert(!tiles_touched(s.tiles, s.frame - 1, (struct rect){70, 70, 30, 30}));
 }
 END_TEST
 

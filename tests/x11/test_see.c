@@ -53,6 +53,28 @@ static void pause_ms(int ms) {
 	(void)poll(NULL, 0, ms);
 }
 
+/* A number of /proc/PID/FILE behind a name. */
+static long proc_number(const char *file, const char *name) {
+	char path[64];
+	char line[256];
+	long value = -1;
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)d.worker, file);
+	FILE *f = fopen(path, "re");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, name, strlen(name)) == 0) {
+			value = strtol(line + strlen(name), NULL, 10);
+		}
+	}
+	(void)fclose(f);
+	ck_assert_int_ge(value, 0);
+	return value;
+}
+
+static long wakeups(void) {
+	return proc_number("status", "voluntary_ctxt_switches:");
+}
+
 /* ---------------------------------------------------------------- programs that draw */
 
 /* What a program draws, on, into its window. */
@@ -287,29 +309,101 @@ START_TEST(test_effect_in_another_window) {
 }
 END_TEST
 
-/* ---------------------------------------------------------------- idling */
+/* ---------------------------------------------------------------- wait_for */
 
-/* A number of /proc/PID/FILE behind a name. */
-static long proc_number(const char *file, const char *name) {
-	char path[64];
-	char line[256];
-	long value = -1;
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)d.worker, file);
-	FILE *f = fopen(path, "re");
-	ck_assert_ptr_nonnull(f);
-	while (fgets(line, sizeof(line), f)) {
-		if (strncmp(line, name, strlen(name)) == 0) {
-			value = strtol(line + strlen(name), NULL, 10);
-		}
+static uint32_t wait_for(const char *window, const int region[4], uint32_t timeout) {
+	static cua_Args args;
+	args = (cua_Args){.has_timeout = true, .timeout = timeout, .has_window = window != NULL};
+	if (window) {
+		(void)snprintf(args.window, sizeof(args.window), "%s", window);
 	}
-	(void)fclose(f);
-	ck_assert_int_ge(value, 0);
-	return value;
+	for (size_t i = 0; region && i < 4; i++) {
+		args.region_changed[args.region_changed_count++] = region[i];
+	}
+	return desk_send(&d, CUA_ACTION_WAIT_FOR, &args, NULL);
 }
 
-static long wakeups(void) {
-	return proc_number("status", "voluntary_ctxt_switches:");
+static void check_failed(const cua_ActionResult *result, enum cua_code code) {
+	ck_assert(result->has_error);
+	ck_assert_msg(result->error.code == (uint32_t)code, "%s: %s",
+		cua_code_name((enum cua_code)result->error.code), result->error.message);
 }
+
+START_TEST(test_wait_for_region) {
+	struct canvas c = canvas_open(200, 200, 200);
+	(void)wait_settled(200, 2000);
+	uint32_t serial = wait_for(NULL, (int[]){230, 230, 20, 20}, 5000);
+	fill(&c, (int[]){0, 0, 30, 30}, 0x00ff00); /* beside it, in the same tile */
+	XSync(c.display, False);
+	ck_assert(!desk_receive(&d, d.front, CUA_DIR_WORKER_TO_CUAD, 300));
+	fill(&c, (int[]){31, 31, 1, 1}, 0x00ff00);
+	XSync(c.display, False);
+	const cua_ActionResult *result = desk_answer(&d, 1000);
+	ck_assert_uint_eq(result->serial, serial);
+	ck_assert_msg(!result->has_error, "%s", result->error.message);
+	ck_assert_int_eq(result->matched, cua_Matched_MATCHED_REGION_CHANGED);
+	ck_assert_uint_ge(result->changed_count, 1);
+	ck_assert_int_ge(result->changed[0].x, 230);
+	(void)wait_for(NULL, (int[]){600, 600, 20, 20}, 200);
+	check_failed(desk_answer(&d, 1000), CUA_TIMEOUT);
+	(void)wait_for(NULL, (int[]){1270, 600, 20, 20}, 200);
+	check_failed(desk_answer(&d, 1000), CUA_OUT_OF_SCREEN);
+	(void)wait_for(NULL, NULL, 200);
+	check_failed(desk_answer(&d, 1000), CUA_INVALID);
+	(void)XCloseDisplay(c.display);
+}
+END_TEST
+
+static void check_window(uint32_t serial, const char *title) {
+	const cua_ActionResult *result = desk_answer(&d, 2000);
+	ck_assert_uint_eq(result->serial, serial);
+	ck_assert_msg(!result->has_error, "%s", result->error.message);
+	ck_assert_int_eq(result->matched, cua_Matched_MATCHED_WINDOW);
+	ck_assert_uint_eq(result->windows_count, 1);
+	ck_assert_str_eq(result->windows[0].title, title);
+}
+
+/* No window manager tells of windows here, the server does. */
+START_TEST(test_wait_for_window) {
+	XDeleteProperty(display, DefaultRootWindow(display),
+		XInternAtom(display, "_NET_SUPPORTING_WM_CHECK", False));
+	XSync(display, False);
+	uint32_t serial = wait_for("save AS", NULL, 5000);
+	ck_assert(!desk_receive(&d, d.front, CUA_DIR_WORKER_TO_CUAD, 200));
+	struct canvas c = canvas_open(200, 200, 200);
+	ck_assert(!desk_receive(&d, d.front, CUA_DIR_WORKER_TO_CUAD, 200));
+	XStoreName(c.display, c.window, "Save as \342\200\246");
+	XSync(c.display, False);
+	check_window(serial, "Save as \342\200\246");
+	check_window(wait_for("save", NULL, 5000), "Save as \342\200\246"); /* it is there */
+	/* a title that changes all the time does not keep the worker from its work */
+	serial = wait_for("title 399", NULL, 10000);
+	for (int i = 0; i < 400; i++) {
+		char title[32];
+		(void)snprintf(title, sizeof(title), "title %d", i);
+		XStoreName(c.display, c.window, title);
+		XSync(c.display, False);
+	}
+	check_window(serial, "title 399");
+	(void)wait_for("no such window", NULL, 300);
+	check_failed(desk_answer(&d, 1000), CUA_TIMEOUT);
+	(void)XCloseDisplay(c.display);
+	/* nobody waits any more: no window's change wakes the worker */
+	pause_ms(6000);
+	long before = wakeups();
+	XStoreName(display, DefaultRootWindow(display), "x"); /* but the root's does */
+	c = canvas_open(300, 300, 50);
+	pause_ms(100);
+	before = wakeups();
+	XStoreName(c.display, c.window, "another");
+	XSync(c.display, False);
+	pause_ms(200);
+	ck_assert_int_eq(wakeups(), before);
+	(void)XCloseDisplay(c.display);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- idling */
 
 static double cpu_ms(void) {
 	struct timespec t;
@@ -628,6 +722,7 @@ END_TEST
 int main(void) {
 	const TTest *const settling[] = {test_spinner, test_video, test_progress_bar, test_caret,
 		test_learned_between_actions, test_late_reaction, test_effect_in_another_window};
+	const TTest *const waiting[] = {test_wait_for_region, test_wait_for_window};
 	const TTest *const idling[] = {
 		test_idle_sleeps, test_blinking_costs_nothing, test_busy_and_nobody_looks};
 	const TTest *const pictures[] = {
@@ -636,6 +731,7 @@ int main(void) {
 		test_server_crashes_at_any_moment, test_server_restarts_at_once};
 	const struct suite_case cases[] = {
 		{"settling", setup, teardown, 60, settling, CUA_COUNT(settling)},
+		{"waiting", setup, teardown, 60, waiting, CUA_COUNT(waiting)},
 		{"idling", setup, teardown, 60, idling, CUA_COUNT(idling)},
 		{"pictures", setup, teardown, 300, pictures, CUA_COUNT(pictures)},
 		{"losses", setup, teardown, 120, losses, CUA_COUNT(losses)},
