@@ -4,22 +4,14 @@
 
 /* To learn what the clipboard holds before a paste; then it cannot be put back. */
 #define BEFORE_MS 1000
-/* To let a program finish with what it does whenever the clipboard changes. */
-#define CALM_MS 1500
 /* A program may ask several times for one paste. Then it does so soon: within this time, or twice the
  * time that it took for the first. */
 #define AGAIN_MS 60
 #define AGAIN_MAX_MS 500
+/* The same where it is known that it will: of Chromium one process reads, and then another. */
+#define MORE_MS 1500
 
-enum paste_stage {
-	PASTE_CHORD,
-	PASTE_READ,
-	PASTE_KNOWN,
-	PASTE_SET,
-	PASTE_CALM,
-	PASTE_PRESS,
-	PASTE_WAIT
-};
+enum paste_stage { PASTE_CHORD, PASTE_READ, PASTE_KNOWN, PASTE_SET, PASTE_PRESS, PASTE_WAIT };
 
 static enum clip_selection selection_of(const struct job *job) {
 	const cua_Args *args = &job->call.args;
@@ -111,16 +103,7 @@ static int paste_set(struct job *job, struct cua_err *err) {
 		return -(int)err->code;
 	}
 	clip_paste_watch(job->paste, wake, job);
-	job->set_us = loop_now_us();
 	return 0;
-}
-
-/* Until the program has looked at what came into the clipboard, or for so long. */
-static int paste_calm(struct job *job, struct cua_err *err) {
-	(void)err;
-	uint64_t spent_ms = (loop_now_us() - job->set_us) / 1000;
-	bool calm = clip_paste_calm(job->paste);
-	return calm || spent_ms >= CALM_MS ? 0 : (int)(CALM_MS - spent_ms);
 }
 
 static int paste_press(struct job *job, struct cua_err *err) {
@@ -138,6 +121,7 @@ static int paste_wait(struct job *job, struct cua_err *err) {
 	if (state.taken == CLIP_TAKEN) {
 		wait_ms = state.took_ms * 2 < AGAIN_MS ? AGAIN_MS : state.took_ms * 2;
 		wait_ms = wait_ms > AGAIN_MAX_MS ? AGAIN_MAX_MS : wait_ms;
+		wait_ms = state.more ? MORE_MS : wait_ms;
 	}
 	if (state.quiet_ms < wait_ms) {
 		return (int)(wait_ms - state.quiet_ms);
@@ -158,7 +142,6 @@ int act_paste(struct job *job, struct cua_err *err) {
 		[PASTE_READ] = paste_read,
 		[PASTE_KNOWN] = paste_known,
 		[PASTE_SET] = paste_set,
-		[PASTE_CALM] = paste_calm,
 		[PASTE_PRESS] = paste_press,
 		[PASTE_WAIT] = paste_wait,
 	};

@@ -87,7 +87,7 @@ static void become_manager(struct clipboard *c) {
 bool clip_keep_event(struct clipboard *c, const XEvent *event) {
 	const XFixesSelectionNotifyEvent *notify = (const void *)event;
 	if (event->type != c->x->fixes_event + XFixesSelectionNotify ||
-		notify->window != c->window) {
+		notify->window != c->window || notify->send_event) {
 		return false;
 	}
 	struct clip_sel *sel = clip_sel_of(c, notify->selection);

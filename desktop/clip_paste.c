@@ -1,14 +1,12 @@
 /* Pasting: a text in the clipboard for as long as a program takes it. Which program that is is told by
  * the window that has the keyboard: its client's requests count, those of a clipboard manager do
- * not. Some programs read whatever comes into the clipboard; before the chord they are given the time
- * for it, measured by _NET_WM_PING: the answer comes after all that the program had received. */
+ * not. */
 #include <string.h>
 #include <strings.h>
 
 #include "desktop/clip_priv.h"
 
 #define PARENTS_MAX 32
-#define PROTOCOLS_MAX 32
 
 /* Programs that do not paste by Ctrl+V: the beginning of their class, which some continue. */
 static const struct {
@@ -47,11 +45,8 @@ struct clip_paste {
 	struct clip_text *before[CLIP_MAX_];
 	XID target; /* client that has the keyboard; 0: none, and all requests count */
 	bool begun; /* its request has come */
-	unsigned requests; /* of it, of any kind */
-	Window pinged; /* None: its answer is not waited for */
-	Time ping; /* the one that is out */
-	unsigned requests_then;
-	long root_events; /* that we wanted anyway */
+	unsigned times; /* that it has read the text to the end */
+	bool asks_on; /* it has asked for something since */
 	uint64_t pressed_us; /* 0: not yet */
 	uint64_t taken_us; /* 0: not yet */
 	uint64_t last_us;
@@ -127,95 +122,6 @@ const char *clipboard_chord(struct clipboard *c, bool *ret_primary) {
 	return "ctrl+v";
 }
 
-/* ---------------------------------------------------------------- the time before the chord */
-
-static bool answers_ping(const struct clipboard *c, Window w) {
-	unsigned long protocols[PROTOCOLS_MAX];
-	size_t count =
-		x11_get_longs(c->x, w, c->atom[A_WM_PROTOCOLS], XA_ATOM, protocols, PROTOCOLS_MAX);
-	for (size_t i = 0; i < count; i++) {
-		if (protocols[i] == c->atom[A_PING]) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The window around w whose program answers; None without one. */
-static Window pingable(const struct clipboard *c, Window w) {
-	struct x11 *x = c->x;
-	for (int i = 0; i < PARENTS_MAX && w > PointerRoot && w != x->root && !x->lost; i++) {
-		if (answers_ping(c, w)) {
-			return w;
-		}
-		w = parent_of(x, w);
-	}
-	return None;
-}
-
-static void send_ping(struct clip_paste *p) {
-	struct x11 *x = p->c->x;
-	p->ping = clip_time(p->c);
-	p->requests_then = p->requests;
-	XEvent event = {
-		.xclient = {.type = ClientMessage,
-			.window = p->pinged,
-			.message_type = p->c->atom[A_WM_PROTOCOLS],
-			.format = 32,
-			.data.l = {(long)p->c->atom[A_PING], (long)p->ping, (long)p->pinged}}};
-	if (!x->lost) {
-		unsigned mark = x11_trap(x);
-		(void)XSendEvent(x->display, p->pinged, False, NoEventMask, &event);
-		(void)x11_trap_end(x, mark);
-	}
-}
-
-static void begin_calm(struct clip_paste *p) {
-	struct x11 *x = p->c->x;
-	XWindowAttributes root = {0};
-	Window focus = focus_of(x);
-	p->target = clip_client(p->c, focus);
-	p->pinged = pingable(p->c, focus);
-	if (p->pinged == None || !XGetWindowAttributes(x->display, x->root, &root)) {
-		p->pinged = None;
-		return;
-	}
-	/* Answers are sent to whoever manages windows. */
-	p->root_events = root.your_event_mask;
-	(void)XSelectInput(x->display, x->root, p->root_events | SubstructureNotifyMask);
-	send_ping(p);
-}
-
-static void end_calm(struct clip_paste *p) {
-	struct x11 *x = p->c->x;
-	if (p->pinged != None && !x->lost) {
-		(void)XSelectInput(x->display, x->root, p->root_events);
-	}
-	p->pinged = None;
-}
-
-void clip_paste_pong(struct clipboard *c, const XClientMessageEvent *event) {
-	struct clip_paste *p = c->paste;
-	if (!p || p->pinged == None || event->window != c->x->root || event->format != 32 ||
-		event->message_type != c->atom[A_WM_PROTOCOLS] ||
-		event->data.l[0] != (long)c->atom[A_PING] ||
-		(Time)(uint32_t)event->data.l[1] != p->ping) {
-		return;
-	}
-	if (p->requests != p->requests_then) {
-		send_ping(p);
-		return;
-	}
-	end_calm(p);
-	if (p->changed) {
-		p->changed(p->ctx);
-	}
-}
-
-bool clip_paste_calm(const struct clip_paste *p) {
-	return p->pinged == None;
-}
-
 /* ---------------------------------------------------------------- a paste */
 
 /* Nobody owns it, as before. */
@@ -240,7 +146,6 @@ struct clip_paste *clip_paste_end(struct clip_paste *p) {
 	if (!p) {
 		return NULL;
 	}
-	end_calm(p);
 	p->c->paste = NULL;
 	for (size_t i = 0; i < CLIP_MAX_; i++) {
 		restore(&p->c->sel[i], p->text, p->before[i]);
@@ -276,7 +181,6 @@ struct clip_paste *clip_paste_begin(struct clipboard *c, bool primary, struct cu
 	if (!p->text) {
 		return NULL;
 	}
-	begin_calm(p);
 	c->paste = p;
 	return take_ptr(p);
 }
@@ -288,16 +192,15 @@ void clip_paste_watch(struct clip_paste *p, loop_fn *changed, void *ctx) {
 
 void clip_paste_pressed(struct clip_paste *p) {
 	struct clipboard *c = p->c;
-	end_calm(p);
 	p->target = clip_client(c, focus_of(c->x));
 	p->pressed_us = p->last_us = loop_now_us();
 }
 
 void clip_paste_request(struct clipboard *c, Window requestor) {
 	struct clip_paste *p = c->paste;
-	if (p && clip_client(c, requestor) == p->target) {
-		p->requests++;
-		p->last_us = p->pressed_us ? loop_now_us() : 0;
+	if (p && p->pressed_us && clip_client(c, requestor) == p->target) {
+		p->asks_on = true;
+		p->last_us = loop_now_us();
 	}
 }
 
@@ -310,8 +213,10 @@ void clip_paste_note(
 	}
 	p->last_us = loop_now_us();
 	p->begun = true;
-	if (!begun && !p->taken_us) {
-		p->taken_us = p->last_us;
+	if (!begun) {
+		p->taken_us = p->taken_us ? p->taken_us : p->last_us;
+		p->times++;
+		p->asks_on = false;
 	}
 	if (p->changed) {
 		p->changed(p->ctx);
@@ -323,6 +228,7 @@ struct clip_paste_state clip_paste_state(const struct clip_paste *p) {
 		.quiet_ms = (unsigned)((loop_now_us() - p->last_us) / 1000)};
 	if (p->taken_us) {
 		state.taken = CLIP_TAKEN;
+		state.more = p->times == 1 && p->asks_on;
 		state.took_ms = (unsigned)((p->taken_us - p->pressed_us) / 1000);
 	} else if (p->begun) {
 		state.taken = p->text->len > p->c->chunk ? CLIP_TAKING : CLIP_GIVEN;

@@ -28,8 +28,6 @@ enum clip_atom {
 	A_TEXT_UTF8_CAPITAL,
 	A_SECRET,
 	A_TRANSFER,
-	A_WM_PROTOCOLS,
-	A_PING,
 	A_MAX_,
 };
 
@@ -92,7 +90,7 @@ void clip_sel_fetched(
 /* clip_keep.c: the clipboard manager. */
 int clip_keep_begin(struct clipboard *c, struct cua_err *err) CUA_CHECK;
 void clip_keep_end(struct clipboard *c);
-/* Events of XFixes: an owner has changed; true when it was one. */
+/* Events of XFixes: an owner has changed; true when it was one, and the server's own. */
 bool clip_keep_event(struct clipboard *c, const XEvent *event);
 /* SAVE_TARGETS: the answer follows later; false when it is refused. */
 bool clip_keep_save(struct clipboard *c, const XSelectionRequestEvent *request);
@@ -118,8 +116,6 @@ bool clip_fetch_event(struct clipboard *c, const XEvent *event);
 
 /* clip_paste.c: a program asks for anything of ours. */
 void clip_paste_request(struct clipboard *c, Window requestor);
-/* A program has answered, perhaps us. */
-void clip_paste_pong(struct clipboard *c, const XClientMessageEvent *event);
 /* A program takes a text of ours (begun), or has read it to the end (not). */
 void clip_paste_note(
 	struct clipboard *c, const struct clip_text *text, Window requestor, bool begun);

@@ -28,8 +28,6 @@ static const char *const atom_names[A_MAX_] = {
 	[A_TEXT_UTF8_CAPITAL] = "text/plain;charset=UTF-8",
 	[A_SECRET] = "x-kde-passwordManagerHint",
 	[A_TRANSFER] = "_CUAD_TRANSFER",
-	[A_WM_PROTOCOLS] = "WM_PROTOCOLS",
-	[A_PING] = "_NET_WM_PING",
 };
 
 /* ---------------------------------------------------------------- owning */
@@ -190,7 +188,7 @@ bool clipboard_event(struct clipboard *c, XEvent *event) {
 	}
 	switch (event->type) {
 	case SelectionRequest:
-		if (event->xselectionrequest.owner == c->window) {
+		if (event->xselectionrequest.owner == c->window && !event->xany.send_event) {
 			clip_serve(c, &event->xselectionrequest);
 		}
 		return true;
@@ -200,9 +198,6 @@ bool clipboard_event(struct clipboard *c, XEvent *event) {
 	case DestroyNotify:
 		return clip_fetch_event(c, event) || clip_serve_event(c, event) ||
 		       event->xany.window == c->clock || event->type == SelectionClear;
-	case ClientMessage:
-		clip_paste_pong(c, &event->xclient);
-		return false;
 	default:
 		return false;
 	}

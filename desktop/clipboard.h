@@ -63,6 +63,7 @@ struct clip_paste_state {
 	enum clip_taken taken;
 	unsigned quiet_ms; /* since the last sign of the program or, without one, the chord */
 	unsigned took_ms; /* from the chord to the first CLIP_TAKEN */
+	bool more; /* it asks on after that, so it will read the text once more */
 };
 
 /* Puts a text into the clipboard, and with primary into that selection too, for a while. The contents
@@ -73,9 +74,6 @@ struct clip_paste *clip_paste_begin(struct clipboard *c, bool primary, struct cu
 	struct clip_text *const before[CLIP_MAX_], struct cua_err *err);
 /* Calls changed(ctx) when its state has changed; from the inside of other X calls. */
 void clip_paste_watch(struct clip_paste *p, loop_fn *changed, void *ctx);
-/* False while the program with the keyboard is busy with what has come into the clipboard: then the
- * chord had better wait, but not for ever. */
-bool clip_paste_calm(const struct clip_paste *p);
 /* The chord is pressed now: from here on, requests of the program with the keyboard count. */
 void clip_paste_pressed(struct clip_paste *p);
 /* How far it is. */

@@ -60,7 +60,6 @@ struct job {
 	struct job_window window;
 	struct clip_read read[CLIP_MAX_]; /* clipboard_get uses the first */
 	struct clip_paste *paste;
-	uint64_t set_us; /* when it was put there */
 	bool primary; /* pasted from there, too */
 	/* where the answer is made; set before each step */
 	cua_ActionResult *result;

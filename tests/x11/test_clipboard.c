@@ -679,6 +679,16 @@ START_TEST(keeps_16_mib) {
 }
 END_TEST
 
+/* A program that gives its text away only once gives it to the copy. */
+START_TEST(keeps_what_is_given_once) {
+	check_sh("printf once | xclip -loops 1 -selection clipboard", "");
+	check_soon(0, "once");
+	(void)poll(NULL, 0, 300);
+	check_content(get(0), "once");
+	check_sh("xclip -o -selection clipboard", "once");
+}
+END_TEST
+
 /* Something older than what is lost would be worse than nothing. */
 START_TEST(does_not_bring_back_older_content) {
 	pid_t pid = xclip_text("clipboard", "older");
@@ -775,8 +785,8 @@ int main(void) {
 		gives_up_requestors_that_stall, tells_an_empty_clipboard, reads_what_owners_say,
 		refuses_what_is_no_text, cuts_an_endless_owner, a_hung_owner_is_a_timeout,
 		reads_the_newest_of_owners, keeps_what_a_killed_program_had, keeps_16_mib,
-		does_not_bring_back_older_content, does_not_keep_passwords,
-		is_the_clipboard_manager, a_new_worker_begins_anew};
+		keeps_what_is_given_once, does_not_bring_back_older_content,
+		does_not_keep_passwords, is_the_clipboard_manager, a_new_worker_begins_anew};
 	const struct suite_case cases[] = {
 		{.name = "clipboard",
 			.setup = setup,
