@@ -24,12 +24,6 @@ void input_send_key(struct input *in, uint8_t keycode, bool down) {
 	}
 }
 
-void input_send_press_after(struct input *in, uint8_t number, unsigned delay_ms) {
-	if (!in->x->lost) {
-		(void)XTestFakeButtonEvent(in->x->display, number, True, delay_ms);
-	}
-}
-
 void input_send_button(struct input *in, uint8_t number, bool down) {
 	if (!in->x->lost) {
 		(void)XTestFakeButtonEvent(in->x->display, number, down, CurrentTime);

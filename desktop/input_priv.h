@@ -68,8 +68,6 @@ int input_reload(struct input *in, struct cua_err *err) CUA_CHECK;
 /* Key or button down or up, or a motion, for the server only; flushes nothing. */
 void input_send_key(struct input *in, uint8_t keycode, bool down);
 void input_send_button(struct input *in, uint8_t number, bool down);
-/* A press that the server does once this time has passed, and nothing of ours before. */
-void input_send_press_after(struct input *in, uint8_t number, unsigned delay_ms);
 void input_send_motion(struct input *in, int x, int y);
 /* Flushes. 0; negative when the server is gone. */
 int input_sent(struct input *in, struct cua_err *err) CUA_CHECK;
