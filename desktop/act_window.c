@@ -1,6 +1,7 @@
 /* Actions on windows and on the screen's size. A window manager, and a program behind it, may do what
  * it is asked for, do something else, or hang: each action asks, then looks again whenever the server
  * tells of a change, and in the end says what came of it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "desktop/args.h"
@@ -12,6 +13,7 @@
 
 /* A window that took another place than it was asked to has rested for so long. */
 #define ADJUST_MS 50
+#define BORDER_MAX 8
 /* The screen has rested for so long after its size changed. */
 #define REPAINT_QUIET_MS 100
 #define REPAINT_MAX_MS 1500
@@ -106,6 +108,10 @@ static bool is_open_still(const struct job *job, const cua_Window *now) {
 	return false;
 }
 
+static bool is_moved(const struct job *job, const cua_Window *now) {
+	return now->geometry.x == job->window.wanted[0] && now->geometry.y == job->window.wanted[1];
+}
+
 /* Window managers do not agree on what a place is where a window has had a border: what the first try
  * was off is taken off the second one. */
 static int ask_move(struct job *job, const cua_Window *now, struct cua_err *err) {
@@ -118,11 +124,13 @@ static int ask_move(struct job *job, const cua_Window *now, struct cua_err *err)
 		place[0] += wanted[0] - now->geometry.x;
 		place[1] += wanted[1] - now->geometry.y;
 	}
-	return winact_place(job->scene->x, now->id, place, NULL, err);
+	/* Where it is right already, a try could only spoil it. */
+	return is_moved(job, now) ? 0 : winact_place(job->scene->x, now->id, place, NULL, err);
 }
 
-static bool is_moved(const struct job *job, const cua_Window *now) {
-	return now->geometry.x == job->window.wanted[0] && now->geometry.y == job->window.wanted[1];
+static bool is_resized(const struct job *job, const cua_Window *now) {
+	return now->geometry.width == job->window.wanted[0] &&
+	       now->geometry.height == job->window.wanted[1];
 }
 
 static int ask_resize(struct job *job, const cua_Window *now, struct cua_err *err) {
@@ -139,12 +147,7 @@ static int ask_resize(struct job *job, const cua_Window *now, struct cua_err *er
 	} else {
 		memcpy(job->window.wanted, size, sizeof(size));
 	}
-	return winact_place(job->scene->x, now->id, NULL, size, err);
-}
-
-static bool is_resized(const struct job *job, const cua_Window *now) {
-	return now->geometry.width == job->window.wanted[0] &&
-	       now->geometry.height == job->window.wanted[1];
+	return is_resized(job, now) ? 0 : winact_place(job->scene->x, now->id, NULL, size, err);
 }
 
 static const struct deed focus = {ask_focus, is_focused, "focused"};
@@ -209,21 +212,38 @@ static int watch_for(struct job *job, uint64_t left_ms, uint64_t ms) {
 	return job_watch(job, ms < left_ms ? ms : left_ms);
 }
 
+/* The state is told first. The place follows, perhaps by an animation that no event tells of, or the
+ * order of the windows, where others may stay above this one. */
+static bool has_followers(const struct job *job, const struct deed *deed, const cua_Window *now) {
+	return now->maximized != job->window.before.maximized ||
+	       (job->window.before.minimized && !now->minimized) ||
+	       (deed == &focus && windows_front(job->scene->x) != now->id);
+}
+
+/* Worth another try; what is further away is where the window manager wants it. */
+static bool is_off_by_border(
+	const struct job *job, const struct deed *deed, const cua_Window *now) {
+	return deed == &move && abs(now->geometry.x - job->window.wanted[0]) <= BORDER_MAX &&
+	       abs(now->geometry.y - job->window.wanted[1]) <= BORDER_MAX;
+}
+
 static int look_again(
 	struct job *job, const struct deed *deed, const cua_Window *now, struct cua_err *err) {
 	uint64_t time_us = loop_now_us();
 	uint64_t end_us = job->window.deadline_us;
 	uint64_t left_ms = end_us > time_us ? (end_us - time_us + 999) / 1000 : 0;
+	cua_Rect last = job->window.last;
+	job->window.last = now->geometry;
 	bool moved = !deed->done && deed != &closing &&
 		     !same_place(&now->geometry, &job->window.before.geometry);
 	if (deed->met(job, now)) {
-		/* The state is told first, and the place follows. */
-		bool follows = now->maximized != job->window.before.maximized &&
-			       same_place(&now->geometry, &job->window.before.geometry);
-		return follows && left_ms > 0 && !job->timed ? watch_for(job, left_ms, ADJUST_MS)
-							     : 0;
+		bool rests = job->timed && same_place(&now->geometry, &last);
+		return rests || left_ms == 0 || !has_followers(job, deed, now)
+			       ? 0
+			       : watch_for(job, left_ms, ADJUST_MS);
 	}
-	if (left_ms > 0 && moved && job->timed && deed == &move && job->at == 1) {
+	if (left_ms > 0 && moved && job->timed && job->at == 1 &&
+		is_off_by_border(job, deed, now)) {
 		job->at = 2;
 		int r = deed->ask(job, now, err);
 		return r < 0 ? r : watch_for(job, left_ms, ADJUST_MS);

@@ -15,6 +15,7 @@
 /* What an action on a window wants and has found. */
 struct job_window {
 	cua_Window before;
+	cua_Rect last; /* its place when it was looked at last */
 	int wanted[2]; /* place or size */
 	uint64_t deadline_us;
 	bool watched; /* the server tells of its changes */

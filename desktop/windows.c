@@ -354,6 +354,20 @@ int windows_find(struct x11 *x, uint32_t id, cua_Window *ret, struct cua_err *er
 				 "there is no window %u: `windows` lists those there are", id);
 }
 
+uint32_t windows_front(struct x11 *x) {
+	struct stack stack;
+	read_stack(x, &stack);
+	for (size_t i = stack.count; i > 0 && !x->lost; i--) {
+		cua_Window window = {0};
+		read_type(x, stack.id[i - 1], &window);
+		read_state(x, stack.id[i - 1], &window);
+		if (is_application(&window) && !window.minimized) {
+			return (uint32_t)stack.id[i - 1];
+		}
+	}
+	return None;
+}
+
 int windows_active(struct x11 *x, cua_Window *ret, struct cua_err *err) {
 	return windows_find(x, (uint32_t)active_window(x, windows_managed(x)), ret, err);
 }

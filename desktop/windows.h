@@ -29,6 +29,8 @@ int windows_find(struct x11 *x, uint32_t id, cua_Window *ret, struct cua_err *er
 /* The window that has the focus. -CUA_NOT_FOUND when it is none of the list. */
 int windows_active(struct x11 *x, cua_Window *ret, struct cua_err *err) CUA_CHECK;
 
+/* The id of the front window that is no panel; 0 without one. */
+uint32_t windows_front(struct x11 *x);
 /* True while a window manager that speaks EWMH is there. What a dead one left does not count. */
 bool windows_managed(struct x11 *x);
 /* True when the window manager, if there is one, has taken over a screen of this size and the windows

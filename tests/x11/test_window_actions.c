@@ -233,6 +233,11 @@ START_TEST(acts_on_xterm) {
 	ck_assert_uint_eq(list()->windows[0].id, a);
 	ck_assert(done(act_on(CUA_ACTION_WINDOW_FOCUS, b))->active);
 	ck_assert_uint_eq(list()->windows[0].id, b);
+	/* It has the focus, but not the front. */
+	XLowerWindow(display, b);
+	XSync(display, False);
+	(void)done(act_on(CUA_ACTION_WINDOW_FOCUS, b));
+	ck_assert_uint_eq(list()->windows[0].id, b);
 	const cua_Window *w = done(move_to(a, 400, 300));
 	ck_assert_int_eq(w->geometry.x, 400);
 	ck_assert_int_eq(w->geometry.y, 300);
@@ -345,12 +350,19 @@ END_TEST
 /* Nobody else is served then, so the window manager cannot do anything. */
 START_TEST(a_program_that_has_the_server_to_itself_hangs) {
 	uint32_t term = open_xterm("term", "60x20+50+60");
+	(void)done(act_on(CUA_ACTION_WINDOW_FOCUS, term)); /* it is on the screen then */
 	pid_t pid = grab_server();
 	ck_assert_uint_ge(list()->windows_count, 1);
 	check_error(act_on(CUA_ACTION_WINDOW_MINIMIZE, term), CUA_TIMEOUT);
 	check_error(move_to(term, 200, 300), CUA_CONFLICT);
-	ck_assert(!act_on(CUA_ACTION_WINDOW_SCREENSHOT, term)->has_error);
+	const cua_ActionResult *result = act_on(CUA_ACTION_WINDOW_SCREENSHOT, term);
+	ck_assert_msg(!result->has_error, "%s", result->error.message);
 	(void)kill(pid, SIGKILL);
+	/* The window manager does now what it was asked for then. */
+	for (int left = WAIT_MS; wait_window("term") && !found.minimized; left -= STEP_MS) {
+		ck_assert_int_gt(left, 0);
+		pause_ms(STEP_MS);
+	}
 	ck_assert(!done(act_on(CUA_ACTION_WINDOW_RESTORE, term))->minimized);
 }
 END_TEST
