@@ -166,8 +166,7 @@ static int begin(
 	struct job *job, const struct deed *deed, const cua_Window *now, struct cua_err *err) {
 	job->window.before = *now;
 	job->window.deadline_us = loop_now_us() + CUA_WINDOW_MS * 1000u;
-	winact_watch(job->scene->x, now->id, true);
-	job->window.watched = true;
+	job->window.watched = winact_watch(job->scene->x, now->id);
 	job->at = 1;
 	return deed->ask(job, now, err);
 }

@@ -18,7 +18,7 @@ struct job_window {
 	cua_Rect last; /* its place when it was looked at last */
 	int wanted[2]; /* place or size */
 	uint64_t deadline_us;
-	bool watched; /* the server tells of its changes */
+	long watched; /* of winact_watch() */
 };
 
 struct job {

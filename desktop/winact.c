@@ -54,10 +54,21 @@ static void ask_state(struct x11 *x, Window w, long change) {
 	ask_manager(x, w, x->atom._NET_WM_STATE, data);
 }
 
-void winact_watch(struct x11 *x, uint32_t id, bool on) {
-	if (!x->lost) {
-		(void)XSelectInput(x->display, id,
-			on ? StructureNotifyMask | PropertyChangeMask : NoEventMask);
+/* Others may have selected events of the same window, and have to keep them. */
+long winact_watch(struct x11 *x, uint32_t id) {
+	XWindowAttributes a = {0};
+	if (x->lost || !XGetWindowAttributes(x->display, id, &a) || x->lost) {
+		return 0;
+	}
+	long added = (StructureNotifyMask | PropertyChangeMask) & ~a.your_event_mask;
+	(void)XSelectInput(x->display, id, a.your_event_mask | added);
+	return added;
+}
+
+void winact_unwatch(struct x11 *x, uint32_t id, long added) {
+	XWindowAttributes a = {0};
+	if (added != 0 && !x->lost && XGetWindowAttributes(x->display, id, &a) && !x->lost) {
+		(void)XSelectInput(x->display, id, a.your_event_mask & ~added);
 	}
 }
 

@@ -7,8 +7,11 @@
 
 struct x11;
 
-/* Has the server tell of changes of the window, or no longer; they come as events. */
-void winact_watch(struct x11 *x, uint32_t id, bool on);
+/* Has the server tell of changes of the window; they come as events. What to give to
+ * winact_unwatch(). */
+long winact_watch(struct x11 *x, uint32_t id);
+/* No longer; fine for a window that is gone, and with 0. */
+void winact_unwatch(struct x11 *x, uint32_t id, long added);
 
 /* To the front, with the keyboard's focus; a minimized one is shown. */
 int winact_focus(struct x11 *x, uint32_t id, struct cua_err *err) CUA_CHECK;
