@@ -43,7 +43,11 @@ static int check(const struct job *job, struct cua_err *err) {
 
 static void watch_windows(struct scene *scene, const cua_Window *list, size_t count, bool on) {
 	for (size_t i = 0; i < count; i++) {
-		winact_watch(scene->x, list[i].id, on);
+		if (on) {
+			(void)winact_watch(scene->x, list[i].id);
+		} else {
+			winact_unwatch(scene->x, list[i].id, WINACT_ALL);
+		}
 	}
 }
 

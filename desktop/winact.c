@@ -54,13 +54,15 @@ static void ask_state(struct x11 *x, Window w, long change) {
 	ask_manager(x, w, x->atom._NET_WM_STATE, data);
 }
 
+#define WATCHED (StructureNotifyMask | PropertyChangeMask)
+
 /* Others may have selected events of the same window, and have to keep them. */
 long winact_watch(struct x11 *x, uint32_t id) {
 	XWindowAttributes a = {0};
 	if (x->lost || !XGetWindowAttributes(x->display, id, &a) || x->lost) {
 		return 0;
 	}
-	long added = (StructureNotifyMask | PropertyChangeMask) & ~a.your_event_mask;
+	long added = WATCHED & ~a.your_event_mask;
 	(void)XSelectInput(x->display, id, a.your_event_mask | added);
 	return added;
 }
@@ -68,7 +70,7 @@ long winact_watch(struct x11 *x, uint32_t id) {
 void winact_unwatch(struct x11 *x, uint32_t id, long added) {
 	XWindowAttributes a = {0};
 	if (added != 0 && !x->lost && XGetWindowAttributes(x->display, id, &a) && !x->lost) {
-		(void)XSelectInput(x->display, id, a.your_event_mask & ~added);
+		(void)XSelectInput(x->display, id, a.your_event_mask & ~(added & WATCHED));
 	}
 }
 

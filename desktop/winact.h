@@ -10,7 +10,8 @@ struct x11;
 /* Has the server tell of changes of the window; they come as events. What to give to
  * winact_unwatch(). */
 long winact_watch(struct x11 *x, uint32_t id);
-/* No longer; fine for a window that is gone, and with 0. */
+/* No longer; fine for a window that is gone, and with 0. WINACT_ALL: whoever else watches it. */
+#define WINACT_ALL (~0L)
 void winact_unwatch(struct x11 *x, uint32_t id, long added);
 
 /* To the front, with the keyboard's focus; a minimized one is shown. */
