@@ -298,10 +298,11 @@ int act_window_close(struct job *job, struct cua_err *err) {
 }
 
 void act_window_undo(struct job *job) {
-	if (job->window.watched && job->scene->x && job->scene->window_waits == 0) {
-		winact_watch(job->scene->x, job->call.args.id, false);
+	/* The last one that waits for a window takes all of them back. */
+	if (job->scene->x && job->scene->window_waits == 0) {
+		winact_unwatch(job->scene->x, job->call.args.id, job->window.watched);
 	}
-	job->window.watched = false;
+	job->window.watched = 0;
 }
 
 void act_window_tell(struct job *job) {
