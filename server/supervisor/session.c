@@ -147,6 +147,10 @@ static void on_ready(void *data, const cua_Phase *phases, size_t count) {
 	for (size_t i = 0; i < count && s->state == cua_State_STATE_STARTING; i++) {
 		add_phase(s, phases[i].name, phases[i].us);
 	}
+	if (s->reason[0] != '\0') {
+		s->reason[0] = '\0'; /* the trouble is over */
+		frontend_state(s->sup->frontend, s);
+	}
 	advance(s);
 }
 
@@ -162,8 +166,11 @@ static void on_size(void *data, uint32_t width, uint32_t height) {
 static void on_trouble(void *data, const struct cua_err *why) {
 	struct session *s = data;
 	cua_log(CUA_LOG_WARN, "session=%s worker: %s", s->plan.record.id, why->message);
-	if (s->state == cua_State_STATE_STARTING) {
+	if (s->state == cua_State_STATE_STARTING || s->state == cua_State_STATE_RUNNING) {
 		set_reason(s, why, "the desktop worker");
+	}
+	if (s->state == cua_State_STATE_RUNNING) {
+		frontend_state(s->sup->frontend, s);
 	}
 }
 
