@@ -29,6 +29,8 @@
 
 /* Actions. */
 #define CUA_TEXT_MAX (1u << 20) /* `type` */
+#define CUA_KEYBOARD_MS 30000 /* for a program to handle the keys that it was sent */
+#define CUA_KEYS_AHEAD 4096 /* keys that a program may not have handled yet while more are typed */
 #define CUA_KEYS_SIZE 1024
 #define CUA_PATH_POINTS 512
 #define CUA_SCROLL_MAX 100 /* clicks of the wheel in one action */

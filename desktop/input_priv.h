@@ -18,7 +18,7 @@ struct hold {
 
 /* The use that is made of spare keycodes. */
 struct spares {
-	uint64_t strikes; /* of spare keycodes so far */
+	uint64_t strikes; /* of keys so far, spare or not */
 	uint64_t used[256]; /* number of a keycode's last strike; 0: none */
 	uint64_t used_ms[256]; /* its time */
 	uint64_t resolved; /* strikes up to here have been read by whom they were for */
@@ -108,7 +108,9 @@ struct spare_plan {
 
 /* Chooses the keycode that serves to ask, after the layout was read. */
 void spare_choose_probe(struct input *in);
-/* To be called when a spare keycode is struck. */
+/* Before an action that strikes keys: sees who has the keyboard, and begins to wait for it anew. */
+void spare_begin(struct input *in);
+/* To be called when a key is struck, spare or not. */
 void spare_struck(struct input *in, uint8_t keycode);
 /* The spare keycode that carries a keysym now, or 0. */
 uint8_t spare_find(const struct input *in, uint32_t keysym);
@@ -116,5 +118,17 @@ uint8_t spare_find(const struct input *in, uint32_t keysym);
  * then the time until one is, or 0 when the server has no spare keycodes at all. */
 uint8_t spare_plan_get(
 	struct input *in, struct spare_plan *plan, uint32_t keysym, unsigned *ret_wait_ms);
+/* Gives the keyboard Latin letters where it has none, and reads it anew. False when it has. */
+bool spare_add_latin(struct input *in);
+/* Milliseconds until programs are done with a change of the map by somebody else; 0: they are. */
+unsigned spare_wait_calm(const struct input *in);
+/* Milliseconds after which to ask again whether the program with the keyboard knows the map as it is
+ * now; 0: it does, or will when it comes to the next key. */
+unsigned spare_wait_visible(struct input *in);
+/* Milliseconds after which to ask again whether the program has come near enough to the last key that
+ * it makes sense to send more; 0: it has, or cannot be asked. */
+unsigned spare_wait_ahead(struct input *in);
+/* 0, or -CUA_TIMEOUT when what one of these waits for will not come. */
+int spare_check_answers(const struct input *in, struct cua_err *err) CUA_CHECK;
 /* Carries the plan out; every plan must be. */
 void spare_plan_apply(struct input *in, struct spare_plan *plan);

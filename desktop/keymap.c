@@ -388,6 +388,30 @@ int keymap_keysym(const char *name, uint32_t *ret_keysym, struct cua_err *err) {
 	return unknown(name, err);
 }
 
+static void each_of_family(size_t i, void (*tell)(void *ctx, const char *name), void *ctx) {
+	for (const char *end = families[i].ends; *end; end++) {
+		char name[FOLDED_SIZE];
+		(void)snprintf(name, sizeof(name), "%s%c", families[i].prefix, *end);
+		tell(ctx, name);
+	}
+}
+
+void keymap_each_name(void (*tell)(void *ctx, const char *name), void *ctx) {
+	char alias[FOLDED_SIZE];
+	for (size_t i = 0; i < CUA_COUNT(keysyms); i++) {
+		tell(ctx, keysyms[i].name);
+	}
+	for (size_t i = 0; i < CUA_COUNT(aliases); i++) {
+		const char *list = aliases[i].names;
+		while (next_alias(&list, alias)) {
+			tell(ctx, alias);
+		}
+	}
+	for (size_t i = 0; i < CUA_COUNT(families); i++) {
+		each_of_family(i, tell, ctx);
+	}
+}
+
 /* Length of "U+20AC" at the start of a text, or 0. With less than four digits it could be two keys,
  * like "u+f1". */
 static size_t unicode_name(const char *text) {
@@ -568,4 +592,17 @@ uint8_t keymap_us_keycode(uint32_t character, bool *ret_shift) {
 		}
 	}
 	return 0;
+}
+
+void keymap_us_characters(uint8_t keycode, uint32_t ret[2]) {
+	ret[0] = ret[1] = 0;
+	for (size_t i = 0; i < CUA_COUNT(us_rows); i++) {
+		size_t place = (size_t)keycode - us_rows[i].keycode;
+		if (keycode >= us_rows[i].keycode && place < strlen(us_rows[i].plain)) {
+			ret[0] = (unsigned char)us_rows[i].plain[place];
+			ret[1] = place < strlen(us_rows[i].shifted)
+					 ? (unsigned char)us_rows[i].shifted[place]
+					 : ret[0];
+		}
+	}
 }

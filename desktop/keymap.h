@@ -21,6 +21,10 @@ struct keymap_chord {
  * the unknown name and the nearest known one. */
 int keymap_keysym(const char *name, uint32_t *ret_keysym, struct cua_err *err) CUA_CHECK;
 
+/* Tells every known name but single characters and numbers: those of X, then the others in small
+ * letters. */
+void keymap_each_name(void (*tell)(void *ctx, const char *name), void *ctx);
+
 /* Reads "ctrl+shift+t"; "+" itself is named "+" or "plus", as in "ctrl++". With a modifier other
  * than Shift the case of a letter does not count: "Ctrl+C" is Ctrl+C. 0, or -CUA_INVALID. */
 int keymap_chord(const char *text, struct keymap_chord *ret, struct cua_err *err) CUA_CHECK;
@@ -41,3 +45,7 @@ size_t keymap_decode(const char *text, size_t len, uint32_t *ret_character);
 /* The key of an American keyboard that writes an ASCII character, as a keycode of X on Linux; 0 if
  * there is none. *ret_shift tells whether Shift is needed. */
 uint8_t keymap_us_keycode(uint32_t character, bool *ret_shift);
+
+/* The other way round: what the key of an American keyboard writes, without and with Shift; 0 where
+ * the key writes no ASCII. */
+void keymap_us_characters(uint8_t keycode, uint32_t ret[2]);

@@ -12,13 +12,16 @@ static int foreign_stroke(
 	struct spare_plan plan = {0};
 	unsigned wait_ms = 0;
 	uint8_t code = spare_plan_get(in, &plan, keysym, &wait_ms);
-	if (!code && wait_ms) {
-		return (int)wait_ms;
-	}
-	bool shift = false;
 	if (code) {
 		spare_plan_apply(in, &plan);
-	} else {
+		wait_ms = spare_wait_visible(in);
+	}
+	if (wait_ms) {
+		int late = spare_check_answers(in, err);
+		return late < 0 ? late : (int)wait_ms;
+	}
+	bool shift = false;
+	if (!code) {
 		code = keymap_us_keycode(keymap_char(keysym), &shift);
 	}
 	if (!code) {
@@ -27,7 +30,6 @@ static int foreign_stroke(
 	}
 	*ret = (struct layout_stroke){
 		.keycode = code, .group = LAYOUT_ANY_GROUP, .mods = shift ? ShiftMask : 0};
-	spare_struck(in, code);
 	return 0;
 }
 
@@ -54,9 +56,19 @@ static void lock_group(struct input *in, uint8_t group) {
 	}
 }
 
+/* A key of the layout. One that has no Latin letters gets them. */
+static bool find_stroke(struct input *in, const struct press *p, struct layout_stroke *ret) {
+	uint32_t character = keymap_char(p->hold.keysym);
+	bool found = layout_find_keysym(&in->layout, p->hold.keysym, &p->state, ret);
+	if (!found && character > 0x20 && character < 0x7f && spare_add_latin(in)) {
+		found = layout_find_keysym(&in->layout, p->hold.keysym, &p->state, ret);
+	}
+	return found;
+}
+
 static int press_key(struct input *in, struct press *p, struct cua_err *err) {
 	struct layout_stroke stroke = {0};
-	if (!layout_find_keysym(&in->layout, p->hold.keysym, &p->state, &stroke)) {
+	if (!find_stroke(in, p, &stroke)) {
 		int r = foreign_stroke(in, p->hold.keysym, &stroke, err);
 		if (r != 0) {
 			return r;
@@ -71,6 +83,7 @@ static int press_key(struct input *in, struct press *p, struct cua_err *err) {
 		lock_group(in, stroke.group);
 	}
 	p->hold.code = stroke.keycode;
+	spare_struck(in, stroke.keycode);
 	r = hold_press(in, &p->hold, err);
 	if (other) {
 		lock_group(in, p->state.locked_group);
@@ -79,13 +92,14 @@ static int press_key(struct input *in, struct press *p, struct cua_err *err) {
 }
 
 int input_reload(struct input *in, struct cua_err *err) {
+	bool first = in->layout.count == 0;
 	uint64_t known = layout_digest(&in->layout);
 	int r = layout_load(in->x, &in->layout, err);
 	if (r < 0) {
 		return r;
 	}
 	in->stale = false;
-	if (layout_digest(&in->layout) != known) {
+	if (!first && layout_digest(&in->layout) != known) {
 		in->spares.foreign_ms = input_now();
 		if (in->watch) {
 			mapwatch_unlearn(in->watch);
@@ -95,12 +109,29 @@ int input_reload(struct input *in, struct cua_err *err) {
 	return 0;
 }
 
+/* Window managers take their shortcuts anew after a change of the map: it is made before the first
+ * key is down. 0, or milliseconds to wait. */
+static int ready_shortcut(struct input *in, const struct keymap_chord *chord, struct press *p) {
+	for (size_t i = 0; i < chord->count; i++) {
+		struct layout_stroke ignored;
+		p->hold.keysym = chord->keysym[i];
+		(void)find_stroke(in, p, &ignored);
+	}
+	return (int)spare_wait_calm(in);
+}
+
 int input_keys_down(
 	struct input *in, uint32_t lease, const struct keymap_chord *chord, struct cua_err *err) {
 	struct press p = {.hold = {.lease = lease}};
 	int r = input_reload(in, err);
 	if (r == 0) {
 		r = layout_state(in->x, &p.state, err);
+	}
+	if (r == 0) {
+		spare_begin(in);
+	}
+	if (r == 0 && chord->count > 1) {
+		r = ready_shortcut(in, chord, &p);
 	}
 	const uint32_t before = in->serial;
 	for (size_t i = 0; r == 0 && i < chord->count; i++) {
@@ -110,6 +141,8 @@ int input_keys_down(
 	}
 	if (r != 0) {
 		hold_rollback(in, before);
+	} else if (in->watch) {
+		mapwatch_struck(in->watch, in->spares.strikes);
 	}
 	x11_flush(in->x);
 	return r;

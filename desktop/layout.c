@@ -17,6 +17,7 @@ static void free_keyboard(XkbDescPtr *desc) {
 	if (*desc) {
 		XkbFreeKeyboard(*desc, 0, True);
 	}
+	*desc = NULL;
 }
 
 /* The modifiers of a level: 0 for the first, an active map entry's for others. */
@@ -274,6 +275,21 @@ bool layout_find_keysym(const struct layout *layout, uint32_t keysym,
 	return find(layout, &wanted, ret);
 }
 
+/* What Xlib needs to change types and symbols: it looks at the actions without checking that they are
+ * there. NULL when it is not all there. */
+static XkbDescPtr load_changeable(struct x11 *x) {
+	XkbDescPtr desc = NULL;
+	if (!x->lost) {
+		desc = XkbGetMap(x->display, XkbKeyTypesMask | XkbKeySymsMask | XkbKeyActionsMask,
+			XkbUseCoreKbd);
+	}
+	if (x->lost || !is_complete(desc) || !desc->server || !desc->server->key_acts ||
+		desc->map->num_types <= XkbAlphabeticIndex) {
+		free_keyboard(&desc);
+	}
+	return desc;
+}
+
 static void set_key(XkbDescPtr desc, uint8_t keycode, uint32_t keysym) {
 	int types[XkbNumKbdGroups] = {0};
 	types[0] = with_shift(keysym) == keysym ? XkbTwoLevelIndex : XkbAlphabeticIndex;
@@ -284,15 +300,67 @@ static void set_key(XkbDescPtr desc, uint8_t keycode, uint32_t keysym) {
 	}
 }
 
+/* The key's own groups stay; the new one goes behind all that any key has. */
+static bool add_latin_group(XkbDescPtr desc, uint8_t keycode, int groups) {
+	uint32_t character[2];
+	int types[XkbNumKbdGroups] = {0};
+	keymap_us_characters(keycode, character);
+	int own = XkbKeyNumGroups(desc, keycode);
+	if (!character[0] || own == 0 || keycode > desc->max_key_code) {
+		return false;
+	}
+	for (int g = 0; g < groups; g++) {
+		types[g] = desc->map->key_sym_map[keycode].kt_index[g < own ? g : 0];
+	}
+	bool letter = with_shift(character[0]) != character[0];
+	types[groups] = letter ? XkbAlphabeticIndex : XkbTwoLevelIndex;
+	unsigned all = (2u << groups) - 1;
+	if (XkbChangeTypesOfKey(desc, keycode, groups + 1, all, types, NULL) != Success) {
+		return false;
+	}
+	KeySym *syms = XkbKeySymsPtr(desc, keycode);
+	size_t width = (size_t)XkbKeyGroupsWidth(desc, keycode);
+	for (int g = own; g < groups; g++) {
+		memcpy(&syms[(size_t)g * width], syms, width * sizeof(*syms));
+	}
+	syms[(size_t)groups * width] = character[0];
+	syms[(size_t)groups * width + 1] = character[1];
+	return true;
+}
+
+static int count_groups(const XkbDescRec *desc) {
+	int most = 0;
+	for (int k = desc->min_key_code; k <= desc->max_key_code; k++) {
+		most = XkbKeyNumGroups(desc, k) > most ? XkbKeyNumGroups(desc, k) : most;
+	}
+	return most;
+}
+
+bool layout_add_latin(struct x11 *x, const struct layout *layout) {
+	struct layout_stroke stroke;
+	_cleanup_(free_keyboard) XkbDescPtr desc =
+		layout_find_char(layout, 'a', 0, &stroke) ? NULL : load_changeable(x);
+	if (!desc) {
+		return false;
+	}
+	int groups = count_groups(desc);
+	bool any = false;
+	for (unsigned k = desc->min_key_code; k <= LAST_MAIN_KEYCODE && groups < XkbNumKbdGroups;
+		k++) {
+		any = add_latin_group(desc, (uint8_t)k, groups) || any;
+	}
+	XkbMapChangesRec changes = {.changed = XkbKeySymsMask,
+		.first_key_sym = desc->min_key_code,
+		.num_key_syms = (unsigned char)(LAST_MAIN_KEYCODE - desc->min_key_code + 1)};
+	return any && XkbChangeMap(x->display, desc, &changes);
+}
+
 /* One request for all, with the keys between them as they are: each request makes every program
  * read the map several times. */
 bool layout_borrow(
 	struct x11 *x, struct layout *layout, const struct layout_loan *loan, size_t count) {
-	_cleanup_(free_keyboard) XkbDescPtr desc = NULL;
-	if (!x->lost && count > 0) {
-		desc = XkbGetMap(x->display, XkbKeyTypesMask | XkbKeySymsMask, XkbUseCoreKbd);
-	}
-	if (x->lost || !is_complete(desc) || desc->map->num_types <= XkbAlphabeticIndex) {
+	_cleanup_(free_keyboard) XkbDescPtr desc = count > 0 ? load_changeable(x) : NULL;
+	if (!desc) {
 		return false;
 	}
 	uint8_t first = UINT8_MAX;

@@ -69,6 +69,11 @@ bool layout_find_char(
 bool layout_find_keysym(const struct layout *layout, uint32_t keysym,
 	const struct layout_state *state, struct layout_stroke *ret);
 
+/* Gives the keys that write ASCII on an American keyboard these characters in one more group, as a
+ * layout "ru,us" has them: programs and window managers know shortcuts by them. Nothing changes in the
+ * groups that there are. False when nothing was sent: the layout has Latin letters, or four groups. */
+bool layout_add_latin(struct x11 *x, const struct layout *layout);
+
 /* Puts a keysym on each of these spare keycodes, all with one request; small letters get their
  * capital on Shift, other keysyms are the same with and without. One round trip. False when
  * nothing was sent. */

@@ -6,7 +6,6 @@
 #define REST_BLIND_MS 400 /* the same where nothing tells that its user is done */
 #define FOREIGN_REST_MS 100
 #define ANSWER_MS 3000 /* for a program to begin to re-read the map */
-#define ANSWER_MAX_MS 10000 /* and to be done with it */
 #define POLL_MS 2
 #define VOID_SYMBOL 0xffffffu
 
@@ -20,8 +19,11 @@ uint8_t spare_find(const struct input *in, uint32_t keysym) {
 }
 
 void spare_struck(struct input *in, uint8_t keycode) {
-	in->spares.used_ms[keycode] = input_now();
-	in->spares.used[keycode] = ++in->spares.strikes;
+	in->spares.strikes++;
+	if (in->layout.spare[keycode]) {
+		in->spares.used_ms[keycode] = input_now();
+		in->spares.used[keycode] = in->spares.strikes;
+	}
 }
 
 static bool may_take(const struct input *in, const struct spare_plan *plan, unsigned k) {
@@ -48,7 +50,8 @@ static void lend(struct input *in, const struct layout_loan *loan, size_t count)
 		return;
 	}
 	mapwatch_changed(in->watch);
-	if (mapwatch_useful(in->watch)) {
+	s->waiting = false;
+	if (mapwatch_useful(in->watch) && !mapwatch_pings(in->watch)) {
 		s->waiting = true;
 		s->strikes_before = s->strikes;
 		s->deadline_ms = input_now() + ANSWER_MS + in->lag_ms;
@@ -64,11 +67,18 @@ static void look(struct input *in) {
 	if (mapwatch_seen(in->watch, in->lag_ms)) {
 		s->waiting = false;
 		s->resolved = s->strikes_before;
-	} else if (input_now() >= s->deadline_ms &&
-		   (!mapwatch_reading(in->watch) ||
-			   input_now() >= s->deadline_ms + ANSWER_MAX_MS)) {
+	} else if (mapwatch_moved(in->watch)) {
+		s->waiting = false;
+	} else if (input_now() >= s->deadline_ms && !mapwatch_reads(in->watch)) {
 		s->waiting = false;
 		mapwatch_give_up(in->watch);
+	}
+}
+
+void spare_begin(struct input *in) {
+	if (in->watch) {
+		in->spares.deadline_ms = input_now() + ANSWER_MS + in->lag_ms;
+		mapwatch_begin(in->watch);
 	}
 }
 
@@ -83,15 +93,13 @@ static void probe(struct input *in) {
 	(void)x11_flush(in->x);
 }
 
-/* Milliseconds until this keycode may be given another keysym; 0: now. */
-static unsigned wait_for(struct input *in, const struct spare_plan *plan, uint8_t k) {
+/* Milliseconds until a program that answers no pings is done with this keycode; 0: it is. */
+static unsigned wait_blindly(struct input *in, const struct spare_plan *plan, uint8_t k) {
 	struct spares *s = &in->spares;
 	uint64_t now = input_now();
 	bool known = s->used[k] <= s->resolved;
 	bool blind = !known && (!in->watch || !s->probe || !mapwatch_useful(in->watch));
-	uint64_t ready = s->used[k] == 0
-				 ? 0
-				 : s->used_ms[k] + in->lag_ms + (blind ? REST_BLIND_MS : REST_MS);
+	uint64_t ready = s->used_ms[k] + in->lag_ms + (blind ? REST_BLIND_MS : REST_MS);
 	if (!known && !blind) {
 		/* One change at a time: what is planned goes first. */
 		if (!plan->any) {
@@ -102,8 +110,30 @@ static unsigned wait_for(struct input *in, const struct spare_plan *plan, uint8_
 	return now < ready ? (unsigned)(ready - now) : 0;
 }
 
-/* After somebody else changed the map: what programs read now may be due to that. */
-static unsigned wait_for_calm(const struct input *in) {
+/* Milliseconds until this keycode may be given another keysym; 0: now. */
+static unsigned wait_for(struct input *in, const struct spare_plan *plan, uint8_t k) {
+	uint64_t used = in->spares.used[k];
+	if (used == 0) {
+		return 0;
+	}
+	if (in->watch && mapwatch_lags(in->watch, used, in->lag_ms)) {
+		return POLL_MS;
+	}
+	return in->watch && mapwatch_pings(in->watch) ? 0 : wait_blindly(in, plan, k);
+}
+
+bool spare_add_latin(struct input *in) {
+	struct cua_err ignored = {0};
+	if (!layout_add_latin(in->x, &in->layout)) {
+		return false;
+	}
+	if (in->watch) {
+		mapwatch_changed(in->watch);
+	}
+	return input_reload(in, &ignored) == 0;
+}
+
+unsigned spare_wait_calm(const struct input *in) {
 	uint64_t calm = in->spares.foreign_ms + FOREIGN_REST_MS + in->lag_ms;
 	uint64_t now = input_now();
 	return now < calm ? (unsigned)(calm - now) : 0;
@@ -122,7 +152,7 @@ uint8_t spare_plan_get(
 	if (!k) {
 		return 0;
 	}
-	unsigned calm = wait_for_calm(in);
+	unsigned calm = spare_wait_calm(in);
 	*ret_wait_ms = in->spares.waiting ? POLL_MS : calm ? calm : wait_for(in, plan, k);
 	if (*ret_wait_ms) {
 		return 0;
@@ -132,6 +162,28 @@ uint8_t spare_plan_get(
 	plan->any = true;
 	in->layout.borrowed[k] = keysym;
 	return k;
+}
+
+unsigned spare_wait_visible(struct input *in) {
+	return in->watch && !mapwatch_visible(in->watch) ? POLL_MS : 0;
+}
+
+unsigned spare_wait_ahead(struct input *in) {
+	uint64_t strikes = in->spares.strikes;
+	bool wait = in->watch && mapwatch_pings(in->watch) && strikes > CUA_KEYS_AHEAD &&
+		    mapwatch_lags(in->watch, strikes - CUA_KEYS_AHEAD, in->lag_ms);
+	return wait ? POLL_MS : 0;
+}
+
+int spare_check_answers(const struct input *in, struct cua_err *err) {
+	const struct spares *s = &in->spares;
+	bool late = s->waiting && input_now() >= s->deadline_ms + CUA_KEYBOARD_MS;
+	if (in->watch && (late || mapwatch_overdue(in->watch))) {
+		return cua_err_set(err, CUA_TIMEOUT,
+			"the program with the keyboard has handled no key for %d s",
+			CUA_KEYBOARD_MS / 1000);
+	}
+	return 0;
 }
 
 void spare_plan_apply(struct input *in, struct spare_plan *plan) {

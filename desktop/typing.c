@@ -9,9 +9,9 @@
 #include "desktop/input_priv.h"
 #include "desktop/mapwatch.h"
 
-#define CHARS_PER_STEP 64
+#define CHARS_PER_STEP 128
 #define CHARS_PER_PLAN 4096
-#define STEP_MS 5
+#define STEP_MS 1
 #define LIFTED_MAX 32
 #define MAX_LAG_MS 1000
 
@@ -142,9 +142,7 @@ static int prepare(struct typing *t, struct cua_err *err) {
 		return r;
 	}
 	t->prepared = true;
-	if (t->in->watch) {
-		mapwatch_forgive(t->in->watch);
-	}
+	spare_begin(t->in);
 	t->group = t->before.group;
 	lift_modifiers(t);
 	if (t->before.latched) {
@@ -210,8 +208,8 @@ static void strike(struct typing *t, uint32_t c) {
 		stroke = (struct layout_stroke){
 			.keycode = spare_find(t->in, keymap_keysym_of_char(c)),
 			.group = LAYOUT_ANY_GROUP};
-		spare_struck(t->in, stroke.keycode);
 	}
+	spare_struck(t->in, stroke.keycode);
 	if (hold_any(t->in, stroke.keycode, false)) {
 		hold_break(t->in, stroke.keycode, false);
 	}
@@ -236,7 +234,6 @@ static int sync_and_measure(struct typing *t, struct cua_err *err) {
 
 static int replan(struct typing *t, struct cua_err *err) {
 	if (t->in->stale) {
-		rest(t);
 		int r = input_reload(t->in, err);
 		if (r < 0) {
 			return r;
@@ -246,15 +243,26 @@ static int replan(struct typing *t, struct cua_err *err) {
 	return t->planned == t->pos ? plan(t, err) : 0;
 }
 
-int typing_step(struct typing *t, struct cua_err *err) {
+/* Gets all ready for the next characters. Results as of a step. */
+static int make_ready(struct typing *t, struct cua_err *err) {
 	int r = t->prepared ? 0 : prepare(t, err);
 	if (r == 0 && t->pos < t->len) {
 		r = replan(t, err);
 	}
-	if (r != 0) {
-		x11_flush(t->in->x);
-		return r;
+	if (r == 0 && t->pos < t->len) {
+		r = (int)spare_wait_visible(t->in);
 	}
+	if (r == 0) {
+		r = (int)spare_wait_ahead(t->in);
+	}
+	if (r > 0) {
+		int late = spare_check_answers(t->in, err);
+		r = late < 0 ? late : r;
+	}
+	return r;
+}
+
+static void strike_some(struct typing *t) {
 	size_t max = t->delay_ms > 0 ? 1 : CHARS_PER_STEP;
 	for (size_t i = 0; i < max && t->pos < t->planned; i++) {
 		uint32_t c = 0;
@@ -263,11 +271,43 @@ int typing_step(struct typing *t, struct cua_err *err) {
 		t->pos += n;
 		t->count++;
 	}
-	if (t->pos == t->len || t->delay_ms > 0) {
-		rest(t);
+	rest(t);
+}
+
+/* Strikes while nobody else can change the keyboard. Programs read keys and changes in the order of
+ * the server, so that what is struck before a change is what it was then. 0; 1 when the keyboard is
+ * not what was planned for; or negative. */
+static int strike_alone(struct typing *t, struct cua_err *err) {
+	struct x11 *x = t->in->x;
+	uint64_t planned = layout_digest(&t->in->layout);
+	if (!x->lost) {
+		(void)XGrabServer(x->display);
 	}
-	r = sync_and_measure(t, err);
-	if (r < 0 || t->pos == t->len) {
+	int r = input_reload(t->in, err);
+	bool same = r == 0 && layout_digest(&t->in->layout) == planned;
+	if (same) {
+		strike_some(t);
+		r = sync_and_measure(t, err);
+	} else {
+		t->planned = t->pos;
+	}
+	if (!x->lost) {
+		(void)XUngrabServer(x->display);
+		x11_flush(x);
+	}
+	return r < 0 ? r : !same;
+}
+
+int typing_step(struct typing *t, struct cua_err *err) {
+	int r = make_ready(t, err);
+	if (r == 0 && t->pos < t->len) {
+		r = strike_alone(t, err);
+	}
+	if (r == 0 && t->in->watch) {
+		mapwatch_struck(t->in->watch, t->in->spares.strikes);
+	}
+	if (r != 0 || t->pos == t->len) {
+		x11_flush(t->in->x);
 		return r;
 	}
 	return t->delay_ms > 0 ? (int)t->delay_ms : STEP_MS;

@@ -28,6 +28,7 @@
 	DO(_NET_SUPPORTING_WM_CHECK)                                                               \
 	DO(_NET_WM_NAME)                                                                           \
 	DO(_NET_WM_PID)                                                                            \
+	DO(_NET_WM_PING)                                                                           \
 	DO(_NET_WM_STATE)                                                                          \
 	DO(_NET_WM_STATE_HIDDEN)                                                                   \
 	DO(_NET_WM_STATE_MAXIMIZED_HORZ)                                                           \

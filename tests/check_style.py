@@ -21,6 +21,7 @@ FOREIGN = {
     r"libwebsockets": {"server/ctl/client.c", "server/front/lws_priv.h"},
     r"X11/extensions/Xdamage\.h": {"desktop/capture.c"},
     r"X11/extensions/Xfixes\.h": {"desktop/capture.c", "desktop/clip_keep.c", "desktop/pointer.c"},
+    r"xcb/res\.h": {"desktop/reader.c"},
     r"xcb/": {"desktop/shm.c"},
     r"X11/extensions/dpms\.h": {"desktop/x11.c"},
     r"X11/extensions/XTest\.h": {"desktop/input.c"},
