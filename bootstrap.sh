@@ -15,14 +15,14 @@ readonly run_packages=(
 readonly build_packages=(
 	check cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
 	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpng-dev libseccomp-dev
-	libsqlite3-dev libssl-dev libuv1-dev libwebp-dev libwebsockets-dev libx11-dev libx11-xcb-dev
-	libxcb-res0-dev libxcb-shm0-dev libxcb1-dev libxcomposite-dev libxdamage-dev libxext-dev
-	libxfixes-dev libxrandr-dev libxtst-dev libyaml-dev "lxc-dev|liblxc-dev" make nanopb ninja-build
-	pkg-config x11proto-dev zlib1g-dev
+	libsqlite3-dev libssl-dev libsystemd-dev libuv1-dev libwebp-dev libwebsockets-dev libx11-dev
+	libx11-xcb-dev libxcb-res0-dev libxcb-shm0-dev libxcb1-dev libxcomposite-dev libxdamage-dev
+	libxext-dev libxfixes-dev libxrandr-dev libxtst-dev libyaml-dev "lxc-dev|liblxc-dev" make nanopb
+	ninja-build pkg-config x11proto-dev zlib1g-dev
 )
 readonly test_packages=(
-	bubblewrap chromium clang clang-format clang-tidy curl gir1.2-gtk-3.0 git nftables openbox
-	python3-gi python3-pil python3-pyqt5 python3-pyqt6 universal-ctags x11-utils
+	at-spi2-core bubblewrap chromium clang clang-format clang-tidy curl dbus gir1.2-gtk-3.0 git
+	nftables openbox python3-gi python3-pil python3-pyqt5 python3-pyqt6 universal-ctags x11-utils
 	x11-xkb-utils xclip xdotool xterm xvfb
 )
 readonly bench_packages=(

@@ -12,6 +12,8 @@
 static const char *const buttons[] = {"left", "middle", "right", "back", "forward", NULL};
 static const char *const formats[] = {"png", "jpeg", "webp", NULL};
 static const char *const selections[] = {"clipboard", "primary", NULL};
+static const char *const ui_scopes[] = {"focused", "window", "all", NULL};
+static const char *const ui_matches[] = {"substring", "exact", "regex", NULL};
 static const char *const encodings[] = {"auto", "text", "base64", NULL};
 
 #define COORD_MAX CUA_SCREEN_MAX_W
@@ -394,6 +396,95 @@ static const struct cua_param wait_for_params[] = {
 		.help = "Milliseconds after which it is an error."},
 };
 
+#define UI_SCOPE(standard)                                                                         \
+	{                                                                                          \
+		.name = "scope", .kind = CUA_PARAM_ENUM, HAS(ui_scope), .names = ui_scopes,        \
+		.fallback = (standard),                                                            \
+		.help = "The node that has the focus, the active window, or all programs."         \
+	}
+#define UI_DEPTH                                                                                   \
+	{                                                                                          \
+		.name = "max_depth", .kind = CUA_PARAM_UINT, HAS(max_depth), .min = 1,             \
+		.max = CUA_UI_DEPTH_MAX, .fallback = "100",                                        \
+		.help = "Levels of nodes; what lies below is left out."                            \
+	}
+#define UI_NODES(standard)                                                                         \
+	{                                                                                          \
+		.name = "max_nodes", .kind = CUA_PARAM_UINT, HAS(max_nodes), .min = 1,             \
+		.max = CUA_UI_NODES_MAX, .fallback = (standard), .help = "Nodes in the answer."    \
+	}
+#define UI_HIDDEN(standard)                                                                        \
+	{                                                                                          \
+		.name = "hidden", .kind = CUA_PARAM_BOOL, HAS(hidden), .fallback = (standard),     \
+		.help = "Nodes too that do not show: in closed menus, scrolled out, covered tabs." \
+	}
+#define UI_TIMEOUT                                                                                 \
+	{                                                                                          \
+		.name = "timeout", .kind = CUA_PARAM_UINT, HAS(timeout), .min = 10,                \
+		.max = CUA_UI_TIMEOUT_MAX_MS, .fallback = "2000",                                  \
+		.help = "Milliseconds for the programs to answer; then without the rest."          \
+	}
+#define UI_QUERY                                                                                   \
+	{.name = "role",                                                                           \
+		.kind = CUA_PARAM_STRING,                                                          \
+		STRING_OF(role),                                                                   \
+		.help = "A role, for example \"push button\"."},                                   \
+		{.name = "name",                                                                   \
+			.kind = CUA_PARAM_STRING,                                                  \
+			STRING_OF(node_name),                                                      \
+			.help = "What the node is called, compared as `match` says."},             \
+		{.name = "match",                                                                  \
+			.kind = CUA_PARAM_ENUM,                                                    \
+			HAS(match),                                                                \
+			.names = ui_matches,                                                       \
+			.fallback = "\"substring\"",                                               \
+			.help = "substring (without regard to case), exact, or regex (POSIX "      \
+				"extended)."},                                                     \
+	{                                                                                          \
+		.name = "states", .kind = CUA_PARAM_STRINGS, STRINGS_OF(states), .max = 8,         \
+		.help = "States that the node must have, for example [\"showing\"]."               \
+	}
+#define UI_NODE                                                                                    \
+	{                                                                                          \
+		.name = "id", .kind = CUA_PARAM_STRING, STRING_OF(node),                           \
+		.help = "The node's id as ui_tree and ui_find tell it, instead of a query."        \
+	}
+
+static const struct cua_param ui_tree_params[] = {
+	UI_SCOPE("\"window\""), UI_DEPTH, UI_NODES("1000"), UI_HIDDEN("false"), UI_TIMEOUT};
+
+static const struct cua_param ui_find_params[] = {
+	UI_QUERY, UI_SCOPE("\"all\""), UI_NODES("100"), UI_HIDDEN("true"), UI_TIMEOUT};
+
+static const struct cua_param ui_invoke_params[] = {
+	UI_NODE,
+	UI_QUERY,
+	{.name = "verb",
+		.kind = CUA_PARAM_STRING,
+		STRING_OF(verb),
+		.help = "Which of the node's actions; the one that clicks it without."},
+	UI_SCOPE("\"all\""),
+	UI_HIDDEN("true"),
+	UI_TIMEOUT,
+};
+
+static const struct cua_param ui_set_value_params[] = {
+	UI_NODE,
+	UI_QUERY,
+	{.name = "value",
+		.kind = CUA_PARAM_TEXT,
+		HAS(text),
+		.required = true,
+		.max = CUA_TEXT_MAX,
+		.help = "The text, or for sliders and the like the number."},
+	UI_SCOPE("\"all\""),
+	UI_HIDDEN("true"),
+	UI_TIMEOUT,
+};
+
+static const struct cua_param ui_focus_params[] = {
+	UI_NODE, UI_QUERY, UI_SCOPE("\"all\""), UI_HIDDEN("true"), UI_TIMEOUT};
+
 static const struct cua_param launch_params[] = {
 	{.name = "command",
 		.kind = CUA_PARAM_COMMAND,
@@ -601,6 +692,16 @@ static const struct cua_action actions[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_CLIPBOARD_SET] = {"clipboard_set", "Put text into the clipboard.",
 		.role = CUA_ROLE_AGENT, .by = CUA_BY_DESKTOP, .result = CUA_RESULT_DONE,
 		.ordered = true, PARAMS(clipboard_set_params)},
+	[CUA_ACTION_UI_TREE] = {"ui_tree", "Tell the accessible nodes of programs as a tree.",
+		SEEING, .result = CUA_RESULT_UI_TREE, PARAMS(ui_tree_params)},
+	[CUA_ACTION_UI_FIND] = {"ui_find", "Find accessible nodes by role, name and states.",
+		SEEING, .result = CUA_RESULT_UI_NODES, PARAMS(ui_find_params)},
+	[CUA_ACTION_UI_INVOKE] = {"ui_invoke", "Perform an action of an accessible node.", INPUT,
+		PARAMS(ui_invoke_params)},
+	[CUA_ACTION_UI_SET_VALUE] = {"ui_set_value", "Set an accessible node's text or number.",
+		INPUT, PARAMS(ui_set_value_params)},
+	[CUA_ACTION_UI_FOCUS] = {"ui_focus", "Give an accessible node the focus.", INPUT,
+		PARAMS(ui_focus_params)},
 	[CUA_ACTION_LAUNCH] = {"launch", "Start a program on the desktop and let it run.", GUEST,
 		.result = CUA_RESULT_PID, PARAMS(launch_params)},
 	[CUA_ACTION_EXEC] = {"exec", "Run a command and return its output and exit status.", GUEST,
@@ -682,59 +783,6 @@ int cua_role_find(const char *name) {
 		}
 	}
 	return -1;
-}
-
-static const struct {
-	const char *name;
-	const char *help;
-} results[CUA_RESULT_MAX_] = {
-	[CUA_RESULT_EFFECT] = {"effect",
-		"effect (changed, unchanged, or unknown without settle), changed "
-		"[[x,y,width,height],…], frame, settled, elapsed_ms; animated "
-		"[[x,y,width,height],…] where something moves by itself (a caret, a spinner, a "
-		"video), which is neither waited for nor counted as an effect; screenshot where it "
-		"was asked for; released after release_all."},
-	[CUA_RESULT_PICTURE] = {"picture",
-		"mime, width, height, frame, and data (base64; bytes in a binary answer), or "
-		"unchanged and frame."},
-	[CUA_RESULT_WAITED] = {"waited",
-		"matched (window, text or region_changed), window (one of `windows`) or changed "
-		"[[x,y,width,height],…], frame, elapsed_ms."},
-	[CUA_RESULT_SCREEN] = {"screen", "width, height, dpi."},
-	[CUA_RESULT_CURSOR] = {"cursor", "x, y, shape."},
-	[CUA_RESULT_WINDOWS] = {"windows",
-		"a list of id, title, app, pid, x, y, width, height (without the frame), active, "
-		"minimized, maximized, type (normal, dialog, utility, …), frame (widths [left, "
-		"top, "
-		"right, bottom], where there is one); the last has more, a number, where windows "
-		"behind it were left out."},
-	[CUA_RESULT_WINDOW] = {"window",
-		"an effect's members, and window (one of `windows`, as it is then); closed "
-		"after window_close."},
-	[CUA_RESULT_CLIPBOARD] = {"clipboard",
-		"text (data_b64 where it is not UTF-8), and empty: whether nothing is there."},
-	[CUA_RESULT_PID] = {"pid", "pid."},
-	[CUA_RESULT_EXEC] = {"exec",
-		"exit_code or signal (the other is null), stdout, stderr (stdout_b64, stderr_b64 "
-		"where it is not UTF-8), stdout_bytes, stderr_bytes (of the whole output), "
-		"truncated, with it stdout_cut_at, stderr_cut_at (where the middle was left "
-		"out), timed_out, duration_ms."},
-	[CUA_RESULT_FILE_TEXT] = {"file_text", "size, eof, and text where it is UTF-8, else "
-					       "data_b64."},
-	[CUA_RESULT_FILE_SIZE] = {"file_size", "size."},
-	[CUA_RESULT_FILE_LIST] = {"file_list",
-		"entries (name or name_b64, type, size, mode, mtime, uid, gid) and truncated."},
-	[CUA_RESULT_FILE_STAT] = {"file_stat", "type, size, mode, mtime, uid, gid, name."},
-	[CUA_RESULT_DONE] = {"done", "an empty object."},
-	[CUA_RESULT_BATCH] = {"batch", "a list of the actions' answers."},
-};
-
-const char *cua_result_name(enum cua_result result) {
-	return result < CUA_RESULT_MAX_ ? results[result].name : "?";
-}
-
-const char *cua_result_help(enum cua_result result) {
-	return result < CUA_RESULT_MAX_ ? results[result].help : "?";
 }
 
 struct cua_span cua_call_blob(const struct cua_call *call, bool has, uint32_t number) {

@@ -147,11 +147,20 @@ json_t *cua_action_schema(const struct cua_action *action) {
 	"\"mime\":" STR ",\"width\":" INT ",\"height\":" INT ",\"frame\":" INT ",\"data\":" STR    \
 	",\"bytes\":" INT ",\"unchanged\":" BOOL
 
+#define NODE                                                                                       \
+	"\"id\":" STR ",\"role\":" STR ",\"name\":" STR ",\"value\":" STR                          \
+	",\"states\":" LIST(STR) ",\"actions\":" LIST(STR) ",\"bounds\":" LIST(                    \
+		INT) ",\"unresponsive\":" BOOL ",\"children_left_out\":" INT
+
 #define EFFECT                                                                                     \
 	"\"effect\":{\"enum\":[\"changed\",\"unchanged\",\"unknown\"]},"                           \
 	"\"changed\":" LIST(LIST(INT)) ",\"animated\":" LIST(                                      \
 		LIST(INT)) ",\"frame\":" INT ",\"released\":" INT ",\"settled\":" BOOL             \
-			   ",\"elapsed_ms\":{\"type\":\"number\"},\"screenshot\":" OBJECT(PICTURE)
+			   ",\"elapsed_ms\":{\"type\":\"number\"},\"screenshot\":" OBJECT(         \
+				   PICTURE) ",\"node\":" OBJECT(NODE)
+#define NODES(more)                                                                                \
+	OBJECT("\"nodes\":" LIST(OBJECT(NODE more)) ",\"truncated\":" BOOL                         \
+						    ",\"truncated_by\":" LIST(STR))
 #define WINDOW                                                                                     \
 	OBJECT("\"id\":" INT ",\"title\":" STR ",\"app\":" STR ",\"pid\":" INT ",\"x\":" INT       \
 	       ",\"y\":" INT ",\"width\":" INT ",\"height\":" INT ",\"active\":" BOOL              \
@@ -170,6 +179,8 @@ static const char *const shapes[CUA_RESULT_MAX_] = {
 	[CUA_RESULT_WINDOWS] = LIST(WINDOW),
 	[CUA_RESULT_WINDOW] = OBJECT(EFFECT ",\"window\":" WINDOW ",\"closed\":" BOOL),
 	[CUA_RESULT_CLIPBOARD] = OBJECT("\"text\":" STR ",\"data_b64\":" STR ",\"empty\":" BOOL),
+	[CUA_RESULT_UI_TREE] = NODES(",\"children\":{\"type\":\"array\"}"),
+	[CUA_RESULT_UI_NODES] = NODES(""),
 	[CUA_RESULT_PID] = OBJECT("\"pid\":" INT),
 	[CUA_RESULT_EXEC] =
 		OBJECT("\"exit_code\":{\"type\":[\"integer\",\"null\"]},"

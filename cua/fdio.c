@@ -126,6 +126,17 @@ int fd_seqpacket_pair(int ret_pair[2], struct cua_err *err) {
 	return 0;
 }
 
+static bool socket_has(int fd, int option, int wanted) {
+	int value = -1;
+	socklen_t len = sizeof(value);
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 && value == wanted;
+}
+
+bool fd_is_stream_socket(int fd) {
+	return socket_has(fd, SO_DOMAIN, AF_UNIX) && socket_has(fd, SO_TYPE, SOCK_STREAM) &&
+	       socket_has(fd, SO_ACCEPTCONN, 0);
+}
+
 int fd_set_nonblock(int fd, int on) {
 	int flags = fcntl(fd, F_GETFL);
 	if (flags < 0) {

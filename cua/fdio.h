@@ -1,6 +1,7 @@
 /* Descriptors: full reads and writes, sealed memfds, socket pairs. All close-on-exec. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -30,6 +31,11 @@ int fd_map_sealed(int fd, size_t size, const void **ret_map, struct cua_err *err
 
 /* A SOCK_SEQPACKET pair, non-blocking. 0 or negative cua_code. */
 int fd_seqpacket_pair(int ret_pair[2], struct cua_err *err) CUA_CHECK;
+
+/* True for a connected-kind stream socket of the Unix family, which does not listen: what a peer may
+ * pass where one is expected. Asks the socket layer only, so that a descriptor of a hostile file
+ * system is not touched. */
+bool fd_is_stream_socket(int fd);
 
 /* Sets or clears O_NONBLOCK. 0 or -errno. */
 int fd_set_nonblock(int fd, int on) CUA_CHECK;

@@ -53,6 +53,15 @@
 #define CUA_CLIP_STALL_MS 4500 /* a transfer between programs without progress */
 #define CUA_CLIP_TOTAL_MS 15000 /* reading a selection */
 #define CUA_PASTE_MS 2000 /* until a program has asked for what it is to paste */
+#define CUA_WORKER_SOCKETS 4 /* connections into the container that a worker waits for */
+#define CUA_UI_NODES_MAX 10000 /* accessible nodes in an answer, or looked at for one */
+#define CUA_UI_DEPTH_MAX 100
+#define CUA_UI_TIMEOUT_MAX_MS 15000
+#define CUA_UI_BYTES_MAX (4u << 20) /* of the nodes in an answer */
+#define CUA_UI_NAME_MAX 512 /* bytes of a node's name */
+#define CUA_UI_VALUE_MAX 1024 /* and of its value */
+#define CUA_UI_APPS_MAX 128 /* programs that are asked at once */
+#define CUA_UI_PATTERN_MAX 256 /* bytes of a regular expression */
 #define CUA_WORKER_MEMORY (2ull << 30) /* of a worker that a hostile X server floods */
 
 /* Commands and files. */

@@ -86,10 +86,14 @@ static const struct msg_def defs[CUA_MSG_MAX_] = {
 	[CUA_MSG_FILE_REQUEST] = {"file_request", cua_FileRequest_fields, CUA_DIR_CUAD_TO_INIT, 0,
 		1, 0},
 	[CUA_MSG_FILE_END] = {"file_end", cua_FileEnd_fields, CUA_DIR_CUAD_TO_INIT, 0, 0, 0},
-	[CUA_MSG_FILE_RESULT] = {"file_result", cua_FileResult_fields, CUA_DIR_INIT_TO_CUAD, 0, 0,
+	[CUA_MSG_FILE_RESULT] = {"file_result", cua_FileResult_fields, CUA_DIR_INIT_TO_CUAD, 0, 1,
 		1},
 	[CUA_MSG_SERVICE_EVENT] = {"service_event", cua_ServiceEvent_fields, CUA_DIR_INIT_TO_CUAD,
 		0, 0, 0},
+	[CUA_MSG_SOCKET_REQUEST] = {"socket_request", cua_SocketRequest_fields,
+		CUA_DIR_WORKER_TO_CUAD, 0, 0, 0},
+	[CUA_MSG_SOCKET_RESULT] = {"socket_result", cua_SocketResult_fields, CUA_DIR_CUAD_TO_WORKER,
+		0, 1, 0},
 };
 
 static const struct msg_def *def_of(unsigned type) {
@@ -482,25 +486,44 @@ char **cua_strings_split(struct cua_span blob, size_t max, struct cua_err *err) 
 	return list;
 }
 
-int cua_entry_put(const cua_FileEntry *entry, void *buf, size_t size, struct cua_err *err) {
-	pb_ostream_t stream = pb_ostream_from_buffer(buf, size);
-	if (!pb_encode_delimited(&stream, cua_FileEntry_fields, entry)) {
-		return cua_err_set(err, CUA_TOO_LARGE, "a file entry cannot be encoded: %s",
+static int item_put(const pb_msgdesc_t *fields, const void *item, const struct cua_span *to,
+	struct cua_err *err) {
+	pb_ostream_t stream = pb_ostream_from_buffer((void *)(uintptr_t)to->data, to->len);
+	if (!pb_encode_delimited(&stream, fields, item)) {
+		return cua_err_set(err, CUA_TOO_LARGE, "an item of a list cannot be encoded: %s",
 			PB_GET_ERROR(&stream));
 	}
 	return (int)stream.bytes_written;
 }
 
-int cua_entry_next(struct cua_span *rest, cua_FileEntry *ret, struct cua_err *err) {
+static int item_next(
+	struct cua_span *rest, const pb_msgdesc_t *fields, void *ret_item, struct cua_err *err) {
 	if (rest->len == 0) {
 		return 0;
 	}
 	pb_istream_t stream = pb_istream_from_buffer(rest->data, rest->len);
-	if (!pb_decode_delimited(&stream, cua_FileEntry_fields, ret)) {
-		return cua_err_set(err, CUA_BAD_REQUEST, "a file entry is malformed: %s",
+	if (!pb_decode_delimited(&stream, fields, ret_item)) {
+		return cua_err_set(err, CUA_BAD_REQUEST, "an item of a list is malformed: %s",
 			PB_GET_ERROR(&stream));
 	}
 	rest->data = (const uint8_t *)rest->data + (rest->len - stream.bytes_left);
 	rest->len = stream.bytes_left;
 	return 1;
+}
+
+int cua_entry_put(const cua_FileEntry *entry, void *buf, size_t size, struct cua_err *err) {
+	return item_put(
+		cua_FileEntry_fields, entry, &(struct cua_span){.data = buf, .len = size}, err);
+}
+
+int cua_entry_next(struct cua_span *rest, cua_FileEntry *ret, struct cua_err *err) {
+	return item_next(rest, cua_FileEntry_fields, ret, err);
+}
+
+int cua_node_put(const cua_UiNode *node, void *buf, size_t size, struct cua_err *err) {
+	return item_put(cua_UiNode_fields, node, &(struct cua_span){.data = buf, .len = size}, err);
+}
+
+int cua_node_next(struct cua_span *rest, cua_UiNode *ret, struct cua_err *err) {
+	return item_next(rest, cua_UiNode_fields, ret, err);
 }

@@ -58,6 +58,8 @@ enum cua_msg_type {
 	CUA_MSG_FILE_END,
 	CUA_MSG_FILE_RESULT,
 	CUA_MSG_SERVICE_EVENT,
+	CUA_MSG_SOCKET_REQUEST,
+	CUA_MSG_SOCKET_RESULT,
 	CUA_MSG_MAX_,
 };
 
@@ -99,6 +101,8 @@ struct cua_msg {
 		cua_FileEnd file_end;
 		cua_FileResult file_result;
 		cua_ServiceEvent service_event;
+		cua_SocketRequest socket_request;
+		cua_SocketResult socket_result;
 	} body;
 	struct cua_span blob[CUA_MSG_BLOBS];
 	size_t blob_count;
@@ -192,3 +196,6 @@ int cua_entry_put(
 /* Takes the first entry off *rest. 1: *ret is filled. 0: the list is at its end. Negative: it is
  * malformed. */
 int cua_entry_next(struct cua_span *rest, cua_FileEntry *ret, struct cua_err *err) CUA_CHECK;
+/* The same for accessible nodes. */
+int cua_node_put(const cua_UiNode *node, void *buf, size_t size, struct cua_err *err) CUA_CHECK;
+int cua_node_next(struct cua_span *rest, cua_UiNode *ret, struct cua_err *err) CUA_CHECK;

@@ -20,6 +20,9 @@ static int check(const struct job *job, struct cua_err *err) {
 		return cua_err_set(
 			err, CUA_INVALID, "wait_for needs window, text or region_changed");
 	}
+	if (args->has_text && job->text[0] == '\0') {
+		return cua_err_about(err, CUA_INVALID, "text", "text must not be empty");
+	}
 	if (args->has_window && args->window[0] == '\0') {
 		return cua_err_about(err, CUA_INVALID, "window", "window must not be empty");
 	}
@@ -136,13 +139,6 @@ static int region_changed(struct job *job, struct cua_err *err) {
 	return 1;
 }
 
-/* 1 when the text can be read on the screen. Nobody reads it yet. */
-static int text_there(struct job *job, struct cua_err *err) {
-	(void)job;
-	return cua_err_about(err, CUA_INVALID, "text",
-		"waiting for a text is not supported; wait for a window or a region");
-}
-
 /* Tries what is waited for, one after the other. 1 and the result when one is met. */
 static int met(struct job *job, struct cua_err *err) {
 	const cua_Args *args = &job->call.args;
@@ -150,7 +146,7 @@ static int met(struct job *job, struct cua_err *err) {
 		cua_Matched matched;
 		int (*met)(struct job *job, struct cua_err *err);
 	} conditions[] = {
-		{cua_Matched_MATCHED_TEXT, text_there},
+		{cua_Matched_MATCHED_TEXT, act_text_there},
 		{cua_Matched_MATCHED_WINDOW, window_there},
 		{cua_Matched_MATCHED_REGION_CHANGED, region_changed},
 	};
@@ -171,7 +167,8 @@ static int begin(struct job *job, struct cua_err *err) {
 	if (r == 0) {
 		r = check(job, err);
 	}
-	job->watch_frame = job->call.args.region_changed_count > 0 ? job->start_frame : 0;
+	bool frames = job->call.args.region_changed_count > 0 || job->call.args.has_text;
+	job->watch_frame = frames ? job->start_frame : 0;
 	job->scene->watchers += job->watch_frame != 0;
 	return r;
 }
@@ -204,6 +201,7 @@ int act_wait_for(struct job *job, struct cua_err *err) {
 }
 
 void act_wait_undo(struct job *job) {
+	act_text_done(job);
 	window_end(job);
 	job->scene->watchers -= job->watch_frame != 0;
 	job->watch_frame = 0;

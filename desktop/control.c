@@ -133,11 +133,24 @@ static int edge_open(struct edge *edge, int sock, struct cua_err *err) {
 
 /* ---------------------------------------------------------------- E3 */
 
+static void on_socket(struct control *control, struct cua_msg *msg) {
+	const cua_SocketResult *result = &msg->body.socket_result;
+	struct cua_err err;
+	(void)cua_err_set(&err, CUA_INTERNAL, "the session gave no socket");
+	if (result->has_error) {
+		(void)cua_error_from_wire(&result->error, &err);
+	}
+	int fd = result->has_error || msg->fd_count == 0 ? -1 : take_fd(msg->fd[0]);
+	control->ops->socket(control->ctx, result->serial, fd, fd < 0 ? &err : NULL);
+}
+
 static void on_front_message(struct control *control, struct cua_msg *msg) {
 	if (msg->type == CUA_MSG_ACTION_REQUEST) {
 		control->ops->request(control->ctx, msg);
 	} else if (msg->type == CUA_MSG_LEASE_END) {
 		control->ops->lease_end(control->ctx, msg->body.lease_end.lease);
+	} else if (msg->type == CUA_MSG_SOCKET_RESULT) {
+		on_socket(control, msg);
 	}
 }
 
@@ -243,4 +256,19 @@ void control_answer(struct control *control, const cua_ActionResult *result,
 					   .blob = &picture,
 					   .blob_count = picture.len > 0,
 					   .memfd = memfd});
+}
+
+int control_socket(
+	struct control *control, uint32_t serial, const char *path, struct cua_err *err) {
+	if (control->front.chan.sock < 0 || !control->front.greeted) {
+		return cua_err_set(err, CUA_CONFLICT, "the front end is not connected");
+	}
+	cua_SocketRequest body = {.serial = serial};
+	int n = snprintf(body.path, sizeof(body.path), "%s", path);
+	if (n < 0 || (size_t)n >= sizeof(body.path)) {
+		return cua_err_set(err, CUA_INVALID, "the address of a bus is too long");
+	}
+	edge_send(
+		&control->front, &(struct cua_out){.type = CUA_MSG_SOCKET_REQUEST, .body = &body});
+	return 0;
 }

@@ -14,6 +14,8 @@ struct control_ops {
 	/* An action to perform; msg is valid during the call. */
 	void (*request)(void *ctx, const struct cua_msg *msg);
 	void (*lease_end)(void *ctx, uint32_t lease);
+	/* The answer to control_socket(): the socket, which becomes the receiver's, or -1 with why. */
+	void (*socket)(void *ctx, uint32_t serial, int fd, const struct cua_err *why);
 	/* cuad is gone or about to be replaced: nobody waits for answers any more. */
 	void (*front_gone)(void *ctx, const struct cua_err *why);
 	/* The supervisor is gone, or the worker could not start: end. */
@@ -32,3 +34,7 @@ void control_state(struct control *control, const cua_WorkerState *state);
  * the answer is lost. */
 void control_answer(struct control *control, const cua_ActionResult *result,
 	struct cua_span picture, const int *memfd);
+/* Asks cuad for a connection to a stream socket of the container: an absolute path, or an abstract
+ * name after '@'. 0: it will be answered unless cuad goes. Negative without cuad. */
+int control_socket(
+	struct control *control, uint32_t serial, const char *path, struct cua_err *err) CUA_CHECK;

@@ -6,6 +6,7 @@
 
 #include "cua/ident.h"
 #include "cua/log.h"
+#include "desktop/a11y.h"
 #include "desktop/composite.h"
 #include "desktop/control.h"
 #include "desktop/perform.h"
@@ -24,6 +25,7 @@ struct desktop {
 	struct watchdog dog;
 	struct scene *scene;
 	struct perform *perform;
+	struct a11y *a11y;
 	struct xlink *link; /* NULL before WORKER_START */
 	struct pool *pool;
 	struct ready *ready; /* while it is judged */
@@ -184,6 +186,7 @@ static int begin(struct desktop *d, struct cua_err *err) {
 			.pool = d->pool,
 			.dpi = d->start.screen.dpi,
 			.screen_max = {d->start.screen.max_width, d->start.screen.max_height},
+			.a11y = d->a11y,
 			.answer = on_answer,
 			.ctx = d},
 		err);
@@ -231,10 +234,21 @@ static void on_lease_end(void *ctx, uint32_t lease) {
 	perform_lease_end(d->perform, lease);
 }
 
+static int ask_socket(void *ctx, uint32_t serial, const char *path, struct cua_err *err) {
+	struct desktop *d = ctx;
+	return control_socket(d->control, serial, path, err);
+}
+
+static void on_socket(void *ctx, uint32_t serial, int fd, const struct cua_err *why) {
+	struct desktop *d = ctx;
+	a11y_socket(d->a11y, serial, fd, why);
+}
+
 static void on_front_gone(void *ctx, const struct cua_err *why) {
 	struct desktop *d = ctx;
 	cua_log(CUA_LOG_INFO, "session=%s lost cuad: %s", d->start.id, why->message);
 	perform_cancel(d->perform);
+	a11y_front_gone(d->a11y, why);
 }
 
 static void on_ended(void *ctx, const struct cua_err *why) {
@@ -250,6 +264,7 @@ static const struct control_ops ops = {
 	.start = on_start,
 	.request = on_request,
 	.lease_end = on_lease_end,
+	.socket = on_socket,
 	.front_gone = on_front_gone,
 	.ended = on_ended,
 };
@@ -283,6 +298,7 @@ static void done(struct desktop *d) {
 	d->ready = ready_free(d->ready);
 	d->perform = perform_free(d->perform);
 	d->pool = pool_free(d->pool);
+	d->a11y = a11y_free(d->a11y);
 	d->scene = scene_free(d->scene);
 	d->link = xlink_free(d->link);
 	d->control = control_free(d->control);
@@ -303,7 +319,9 @@ static int init(struct desktop *d, int supervisor, struct cua_err *err) {
 		return r;
 	}
 	loop_on_turn(d->loop, before_waiting, before_working, d);
-	d->control = control_new(d->loop, supervisor, &ops, d, err);
+	d->a11y = a11y_new(
+		&(struct a11y_config){.loop = d->loop, .socket = ask_socket, .ctx = d}, err);
+	d->control = d->a11y ? control_new(d->loop, supervisor, &ops, d, err) : NULL;
 	return d->control ? 0 : -CUA_INTERNAL;
 }
 

@@ -50,6 +50,11 @@ static act_fn *const acts[CUA_ACTION_MAX_] = {
 	[CUA_ACTION_SET_SCREEN] = act_set_screen,
 	[CUA_ACTION_CLIPBOARD_GET] = act_clipboard_get,
 	[CUA_ACTION_CLIPBOARD_SET] = act_clipboard_set,
+	[CUA_ACTION_UI_TREE] = act_ui_tree,
+	[CUA_ACTION_UI_FIND] = act_ui_find,
+	[CUA_ACTION_UI_INVOKE] = act_ui_invoke,
+	[CUA_ACTION_UI_SET_VALUE] = act_ui_set_value,
+	[CUA_ACTION_UI_FOCUS] = act_ui_focus,
 };
 
 /* ---------------------------------------------------------------- for the actions */
@@ -95,6 +100,12 @@ int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t fir
 		.since_us = job->begin_us};
 	settle_begin(job->scene->settle, &job->wait, &want, on_settled);
 	return JOB_SETTLES;
+}
+
+void job_resume(struct job *job) {
+	struct perform *p = job->perform;
+	job_run(job);
+	start_next(p);
 }
 
 int job_begin(struct job *job, struct cua_err *err) {
@@ -164,6 +175,14 @@ const uint32_t *job_screen_max(const struct job *job) {
 	return job->perform->config.screen_max;
 }
 
+struct loop *job_loop(const struct job *job) {
+	return job->perform->config.loop;
+}
+
+struct a11y *job_a11y(const struct job *job) {
+	return job->perform->config.a11y;
+}
+
 /* ---------------------------------------------------------------- answers */
 
 static void answer(
@@ -207,6 +226,7 @@ static void job_free(struct job *job) {
 	}
 	settle_cancel(&job->wait);
 	loop_timer_free(job->timer);
+	act_ui_done(job);
 	act_input_undo(job);
 	act_window_undo(job);
 	act_wait_undo(job);
@@ -240,7 +260,7 @@ static void job_run(struct job *job) {
 	int r = job_step(job, &err);
 	job->timed = false;
 	if (r > 0) {
-		if (r != JOB_SETTLES && r != JOB_WATCHES) {
+		if (r < JOB_WAITS) {
 			loop_timer_start(job->timer, (uint64_t)r);
 		}
 		if (p->active == job && act_input_over(job)) {
@@ -256,18 +276,19 @@ static void job_run(struct job *job) {
 	} else {
 		p->result.has_elapsed_us = true;
 		p->result.elapsed_us = (uint32_t)(loop_now_us() - job->start_us);
-		struct perform_blob picture = {job->picture, job->picture_memfd};
-		answer(p, &p->result, &picture);
+		struct perform_blob blob = {job->picture, job->picture_memfd};
+		if (job->ui) {
+			blob = (struct perform_blob){act_ui_nodes(job), NULL};
+		}
+		answer(p, &p->result, &blob);
 	}
 	job_free(job);
 }
 
 static void on_timer(void *ctx) {
 	struct job *job = ctx;
-	struct perform *p = job->perform;
 	job->timed = true;
-	job_run(job);
-	start_next(p);
+	job_resume(job);
 }
 
 /* Gives mouse and keyboard to the input actions that wait, one after the other. */
@@ -315,6 +336,7 @@ static int copy_text(struct job *job, struct cua_span text, struct cua_err *err)
 	if (text.len > 0) {
 		memcpy(job->text, text.data, text.len);
 	}
+	job->text[text.len] = '\0';
 	job->call.blob[0] = (struct cua_span){.data = job->text, .len = text.len};
 	job->call.blob_count = 1;
 	return 0;

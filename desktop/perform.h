@@ -26,6 +26,7 @@ struct perform_config {
 	struct pool *pool; /* encodes pictures; NULL: there is none */
 	uint32_t dpi;
 	uint32_t screen_max[2]; /* width and height */
+	struct a11y *a11y; /* NULL: there are no accessible nodes */
 	perform_answer *answer;
 	void *ctx;
 };

@@ -11,6 +11,8 @@
 #define JOB_SETTLES INT_MAX
 /* What it returns when the next change of a window will call, or the timer. */
 #define JOB_WATCHES (INT_MAX - 1)
+/* And when job_resume() will be called. */
+#define JOB_WAITS (INT_MAX - 2)
 
 /* What an action on a window wants and has found. */
 struct job_window {
@@ -28,7 +30,7 @@ struct job {
 	uint32_t serial;
 	uint32_t lease;
 	struct cua_call call; /* its blob 0 is `text` */
-	char *text;
+	char *text; /* with a NUL behind it */
 	size_t text_len;
 	uint64_t start_us;
 	uint64_t start_frame;
@@ -54,6 +56,8 @@ struct job {
 	int target[2]; /* of the pointer, if it has one */
 	bool has_target;
 	bool checked; /* an input action: nothing is wrong with it */
+	struct act_ui *ui;
+	struct text_seek *seek;
 	struct keymap_chord modifiers;
 	bool modifiers_down;
 	struct keymap_chord chord;
@@ -68,8 +72,8 @@ struct job {
 	const int *picture_memfd; /* NULL, or where the picture lies as well */
 };
 
-/* One step of an action: 0 when it is done, milliseconds (at least 1) until the next step, or
- * JOB_SETTLES; negative when it failed. */
+/* One step of an action: 0 when it is done, milliseconds (at least 1) until the next step,
+ * JOB_SETTLES or JOB_WAITS; negative when it failed. */
 typedef int act_fn(struct job *job, struct cua_err *err);
 
 /* Has the next step come when a window or the screen changes in another way than by its pixels, but
@@ -82,6 +86,8 @@ void job_picture(struct job *job, const struct picture *picture);
 int job_settle(struct job *job, uint32_t quiet_ms, uint32_t max_ms, uint32_t first_ms);
 /* Has the next step begin when the loop runs, rather than at its time. Not within a step. */
 void job_wake(struct job *job);
+/* The next step of an action that returned JOB_WAITS; from the loop. The job may be gone then. */
+void job_resume(struct job *job);
 /* Looks at the screen and remembers this frame as the one before the action. 0 or negative. */
 int job_begin(struct job *job, struct cua_err *err) CUA_CHECK;
 /* Looks again and tells what has changed since job_begin(). waited: long enough that no change means
@@ -93,6 +99,8 @@ struct watchdog *job_dog(struct job *job);
 uint32_t job_dpi(const struct job *job);
 /* Width and height that the screen can have at most. */
 const uint32_t *job_screen_max(const struct job *job);
+struct loop *job_loop(const struct job *job);
+struct a11y *job_a11y(const struct job *job);
 
 /* Steps of the actions on what is seen (act_see.c). */
 act_fn act_screenshot, act_screen_size, act_cursor_position, act_wait, act_wait_settled;
@@ -114,6 +122,12 @@ act_fn act_clipboard_get, act_clipboard_set, act_paste;
 void act_paste_undo(struct job *job);
 /* Ends all that a job has with the clipboard. */
 void act_clip_done(struct job *job);
+/* Steps of the actions on accessible nodes (act_ui.c); the last three are input actions. */
+act_fn act_ui_tree, act_ui_find, act_ui_invoke, act_ui_set_value, act_ui_focus;
+/* What such an action leaves for the answer, valid until act_ui_done(): the nodes. */
+struct cua_span act_ui_nodes(const struct job *job);
+/* Ends what is under way for it. */
+void act_ui_done(struct job *job);
 
 /* All steps of an input action: modifiers, the action itself, settling, effect. */
 int act_input(struct job *job, act_fn *act, struct cua_err *err) CUA_CHECK;
@@ -124,6 +138,10 @@ void act_input_undo(struct job *job);
 
 /* Steps of wait_for, and letting go of what it holds (act_wait.c). */
 act_fn act_wait_for;
+/* 1 when a text can be read, 0 when not or not known yet: then the job is woken up (act_text.c). */
+int act_text_there(struct job *job, struct cua_err *err) CUA_CHECK;
+/* Ends the looking. */
+void act_text_done(struct job *job);
 void act_wait_undo(struct job *job);
 
 /* Puts the window of an action on one, as it is now, into the result. */

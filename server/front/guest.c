@@ -227,6 +227,17 @@ int guest_file(struct guest *guest, cua_FileRequest *wanted, int fd, peer_answer
 		err);
 }
 
+int guest_connect(struct guest *guest, const char *path, peer_answer *answer, void *data,
+	struct cua_err *err) {
+	_cleanup_free_ cua_FileRequest *wanted = calloc(1, sizeof(*wanted));
+	if (!wanted) {
+		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a request");
+	}
+	wanted->op = cua_FileOp_FILE_CONNECT;
+	(void)snprintf(wanted->path, sizeof(wanted->path), "%s", path);
+	return guest_file(guest, wanted, -1, answer, data, err);
+}
+
 int guest_file_end(
 	struct guest *guest, uint32_t serial, uint64_t size, bool abort, struct cua_err *err) {
 	cua_FileEnd body = {.serial = serial, .size = size, .has_abort = abort, .abort = abort};

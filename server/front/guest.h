@@ -52,6 +52,11 @@ int guest_desktop_command(struct guest *guest, struct cua_span argv, struct cua_
  * gets FileResult messages as the protocol says. */
 int guest_file(struct guest *guest, cua_FileRequest *wanted, int fd, peer_answer *answer,
 	void *data, struct cua_err *err) CUA_CHECK;
+/* Connects to a stream socket in the container as the agent: `path` is absolute, or an abstract name
+ * after '@'. The answer gets a FileResult with the socket as its descriptor, unless it is an error;
+ * what the container gives is not to be believed, see fd_is_stream_socket(). */
+int guest_connect(struct guest *guest, const char *path, peer_answer *answer, void *data,
+	struct cua_err *err) CUA_CHECK;
 /* Ends a write: the number of bytes that were sent. */
 int guest_file_end(struct guest *guest, uint32_t serial, uint64_t size, bool abort,
 	struct cua_err *err) CUA_CHECK;

@@ -4,6 +4,7 @@
 
 #include "server/front/perform_priv.h"
 #include "server/front/result.h"
+#include "server/front/result_ui.h"
 #include "server/front/worker.h"
 
 static void answer(struct op *op, json_t *result, json_t *picture, struct cua_span bytes) {
@@ -59,6 +60,28 @@ static void note_screen(const struct op *op, const cua_ActionResult *told) {
 	}
 }
 
+/* The result's JSON; NULL with the error. */
+static json_t *shape(const struct op *op, const cua_ActionResult *told, struct cua_span bytes,
+	json_t **ret_picture, struct cua_err *err) {
+	bool tree = op->action->result == CUA_RESULT_UI_TREE;
+	if (tree || op->action->result == CUA_RESULT_UI_NODES) {
+		return result_ui(bytes, !tree, told->has_ui_cut ? told->ui_cut : 0, err);
+	}
+	json_t *result = result_screen(op->action->result, told, bytes, ret_picture);
+	if (!result) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for the answer");
+	} else if (op->action->input && bytes.len > 0) {
+		json_t *nodes = result_ui_nodes(bytes, true, err);
+		if (!nodes) {
+			json_decref(result);
+			return NULL;
+		}
+		(void)json_object_set(result, "node", json_array_get(nodes, 0));
+		json_decref(nodes);
+	}
+	return result;
+}
+
 static void on_answer(void *data, const cua_ActionResult *told, struct cua_span bytes,
 	const struct cua_err *err) {
 	struct op *op = data;
@@ -68,15 +91,19 @@ static void on_answer(void *data, const cua_ActionResult *told, struct cua_span 
 	}
 	note_screen(op, told);
 	json_t *picture = NULL;
-	json_t *result = result_screen(op->action->result, told, bytes, &picture);
-	_cleanup_free_ struct cua_call *call = calloc(1, sizeof(*call));
 	struct cua_err own;
-	int r = call && result ? wanted_picture(op, call, &own) : 0;
+	json_t *result = shape(op, told, bytes, &picture, &own);
+	if (!result) {
+		op_fail(op, &own);
+		return;
+	}
+	_cleanup_free_ struct cua_call *call = calloc(1, sizeof(*call));
+	int r = call ? wanted_picture(op, call, &own) : 0;
 	if (r > 0) {
 		op->first = take_ptr(result);
 		r = ask_picture(op, call, &own);
 	} else if (r == 0) {
-		answer(op, result, picture, bytes);
+		answer(op, result, picture, picture ? bytes : (struct cua_span){0});
 	}
 	if (r < 0) {
 		json_decref(result);

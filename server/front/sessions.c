@@ -11,6 +11,7 @@
 
 #include "cua/log.h"
 #include "server/front/sessions_priv.h"
+#include "server/front/socket_relay.h"
 #include "server/front/strings.h"
 #include "server/front/tokens.h"
 
@@ -344,11 +345,16 @@ static void on_guest_down(void *owner, const struct cua_err *why) {
 	sessions_tell(session->all, session, false);
 }
 
+static const struct worker_ops worker_ops = {
+	.down = on_worker_down,
+	.socket = session_socket,
+};
+
 static void take_worker(struct session *session, int sock, struct cua_err *err) {
 	struct sessions *all = session->all;
 	session->worker = worker_free(session->worker);
 	session->worker =
-		worker_new(all->front->loop, all->scratch, sock, on_worker_down, session, err);
+		worker_new(all->front->loop, all->scratch, sock, &worker_ops, session, err);
 }
 
 static void take_guest(struct session *session, int sock, struct cua_err *err) {

@@ -25,6 +25,7 @@ struct session {
 	struct worker *worker; /* NULL while its E3 is down */
 	struct guest *guest; /* NULL while its E5 is down */
 	cua_Usage usage; /* as last told */
+	unsigned sockets; /* that the worker has asked for and not got yet */
 	uint64_t active_ms; /* loop_now_ms() of the last action */
 	struct loop_timer *expiry;
 	struct loop_timer *http_lease;

@@ -9,7 +9,7 @@
 
 struct worker {
 	struct peer *peer;
-	void (*on_down)(void *owner, const struct cua_err *why);
+	const struct worker_ops *ops;
 	void *owner;
 };
 
@@ -18,22 +18,32 @@ struct asked {
 	void *data;
 };
 
-static const struct peer_row rows[] = {PEER_ANSWER(CUA_MSG_ACTION_RESULT, action_result)};
+static int on_socket_request(void *owner, struct cua_msg *msg, struct cua_err *err) {
+	struct worker *worker = owner;
+	(void)err;
+	worker->ops->socket(worker->owner, &msg->body.socket_request);
+	return 0;
+}
+
+static const struct peer_row rows[] = {
+	PEER_ANSWER(CUA_MSG_ACTION_RESULT, action_result),
+	{.type = CUA_MSG_SOCKET_REQUEST, .handle = on_socket_request},
+};
 
 static void on_peer_down(void *owner, const struct cua_err *why) {
 	struct worker *worker = owner;
-	worker->on_down(worker->owner, why);
+	worker->ops->down(worker->owner, why);
 }
 
 struct worker *worker_new(struct loop *loop, struct cua_msg *scratch, int sock,
-	void (*on_down)(void *owner, const struct cua_err *why), void *owner, struct cua_err *err) {
+	const struct worker_ops *ops, void *owner, struct cua_err *err) {
 	struct worker *worker = calloc(1, sizeof(*worker));
 	if (!worker) {
 		(void)close(sock);
 		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for an edge");
 		return NULL;
 	}
-	worker->on_down = on_down;
+	worker->ops = ops;
 	worker->owner = owner;
 	worker->peer = peer_new(sock,
 		&(struct peer_config){.loop = loop,
@@ -137,4 +147,18 @@ void worker_lease_end(struct worker *worker, uint32_t lease) {
 	/* a worker that is gone holds nothing */
 	(void)!peer_send(
 		worker->peer, &(struct cua_out){.type = CUA_MSG_LEASE_END, .body = &body}, NULL);
+}
+
+void worker_socket(struct worker *worker, uint32_t serial, int fd, const struct cua_err *err) {
+	cua_SocketResult body = {.serial = serial, .has_error = fd < 0};
+	if (fd < 0) {
+		body.error = cua_error_to_wire(err);
+	}
+	/* a worker that is gone asks again when it is back */
+	(void)!peer_send(worker->peer,
+		&(struct cua_out){.type = CUA_MSG_SOCKET_RESULT,
+			.body = &body,
+			.fd = &fd,
+			.fd_count = fd >= 0},
+		NULL);
 }

@@ -6,9 +6,16 @@
 
 struct worker;
 
-/* Takes E3's socket. on_down is called once when the edge is lost; the owner frees the worker. */
+struct worker_ops {
+	/* The edge is lost; the last call. */
+	void (*down)(void *owner, const struct cua_err *why);
+	/* The worker asks for a connection in its container; to be answered by worker_socket(). */
+	void (*socket)(void *owner, const cua_SocketRequest *wanted);
+};
+
+/* Takes E3's socket. The owner frees the worker when it is told that the edge is lost. */
 struct worker *worker_new(struct loop *loop, struct cua_msg *scratch, int sock,
-	void (*on_down)(void *owner, const struct cua_err *why), void *owner, struct cua_err *err);
+	const struct worker_ops *ops, void *owner, struct cua_err *err);
 /* Open requests end with an error. NULL is fine. Returns NULL. */
 struct worker *worker_free(struct worker *worker);
 
@@ -25,3 +32,5 @@ int worker_request(struct worker *worker, const struct cua_call *call, uint32_t 
 	worker_answer *answer, void *data, struct cua_err *err) CUA_CHECK;
 /* Lets go of the keys and buttons that a lease holds. */
 void worker_lease_end(struct worker *worker, uint32_t lease);
+/* Answers a request for a connection: fd, which stays the caller's, or -1 with the error. */
+void worker_socket(struct worker *worker, uint32_t serial, int fd, const struct cua_err *err);

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "cua/fdio.h"
@@ -133,6 +136,33 @@ static int perform_mkdir(const struct file_job *job, struct cua_err *err) {
 	return r < 0 ? r : file_ops_send(job, &result, NULL, err);
 }
 
+/* Who connects is who the other side sees, in the container's own numbers: that is why PID 1 does
+ * it for the host. */
+static int perform_connect(const struct file_job *job, struct cua_err *err) {
+	bool abstract = job->request->path[0] == '@';
+	const char *path = abstract ? job->request->path : job->path;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t len = strlen(path);
+	if (len >= sizeof(address.sun_path)) {
+		return cua_err_about(err, CUA_INVALID, "path", "the socket's path is too long");
+	}
+	memcpy(address.sun_path, path, len);
+	if (abstract) {
+		address.sun_path[0] = '\0';
+	}
+	len += offsetof(struct sockaddr_un, sun_path) + !abstract;
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, (socklen_t)len) < 0) {
+		return cua_err_errno(err, errno, "cannot connect to %.256s", path);
+	}
+	return cua_msg_send(job->control,
+		&(struct cua_out){.type = CUA_MSG_FILE_RESULT,
+			.body = &(cua_FileResult){.serial = job->request->serial},
+			.fd = &fd,
+			.fd_count = 1},
+		err);
+}
+
 static const struct {
 	perform_fn *perform;
 	size_t fds;
@@ -145,6 +175,7 @@ static const struct {
 	[cua_FileOp_FILE_REMOVE] = {file_remove_perform, 0},
 	[cua_FileOp_FILE_MKDIR] = {perform_mkdir, 0},
 	[cua_FileOp_FILE_MOVE] = {file_move_perform, 0},
+	[cua_FileOp_FILE_CONNECT] = {perform_connect, 0},
 };
 
 size_t file_ops_wants_fd(cua_FileOp op) {

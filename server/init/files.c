@@ -44,7 +44,9 @@ static bool relay(const struct file_op *op, const struct cua_msg *msg) {
 	op->files->send(op->files->self, &(struct cua_out){.type = CUA_MSG_FILE_RESULT,
 						 .body = result,
 						 .blob = msg->blob,
-						 .blob_count = msg->blob_count});
+						 .blob_count = msg->blob_count,
+						 .fd = msg->fd,
+						 .fd_count = msg->fd_count});
 	return result->has_error || !op->reading || (result->has_done && result->done);
 }
 

@@ -23,6 +23,8 @@ struct desk {
 	uint32_t screen[2]; /* for the next worker; DESK_WIDTH and DESK_HEIGHT at first */
 	uint32_t serial;
 	uint32_t lease; /* in whose name actions are sent; 1 at first */
+	/* Connects for a SOCKET_REQUEST: a socket, or -1, which is told as not_found. NULL: always -1. */
+	int (*connect)(const char *path);
 	struct cua_msg msg; /* the last one received */
 	struct cua_err err;
 };
@@ -52,7 +54,7 @@ bool desk_wait_ready(struct desk *d, bool ready, int ms);
 
 /* Sends an action with an optional text; returns its serial. */
 uint32_t desk_send(struct desk *d, int action, const cua_Args *args, const char *text);
-/* Receives the next answer within ms. */
+/* Receives the next answer within ms, meanwhile answering requests for sockets. */
 const cua_ActionResult *desk_answer(struct desk *d, int ms);
 /* Both; checks that the answer is to this one. */
 const cua_ActionResult *desk_do(struct desk *d, int action, const cua_Args *args);
