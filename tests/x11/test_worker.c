@@ -388,6 +388,34 @@ START_TEST(test_effect) {
 }
 END_TEST
 
+/* A long text keeps nobody else waiting, and ends with the connection that asked for it. */
+START_TEST(test_long_text) {
+	static char text[100001];
+	memset(text, 'x', sizeof(text) - 1);
+	uint32_t type = desk_send(&d, CUA_ACTION_TYPE, &(cua_Args){.has_text = true}, text);
+	for (int i = 0; i < 10; i++) {
+		uint32_t shot = desk_send(&d, CUA_ACTION_SCREENSHOT, &(cua_Args){0}, NULL);
+		const cua_ActionResult *result = desk_answer(&d, READY_MS);
+		ck_assert_uint_eq(result->serial, shot);
+		ck_assert_uint_lt(result->elapsed_us, 1000000);
+	}
+	cua_LeaseEnd end = {.lease = 1};
+	ck_assert_int_eq(
+		cua_msg_send(d.front, &(struct cua_out){.type = CUA_MSG_LEASE_END, .body = &end},
+			&d.err),
+		0);
+	const cua_ActionResult *result = desk_answer(&d, READY_MS);
+	ck_assert_uint_eq(result->serial, type);
+	check_error(result, CUA_CONFLICT);
+	check_alive();
+	char keys[32];
+	XQueryKeymap(display, keys);
+	for (size_t i = 0; i < sizeof(keys); i++) {
+		ck_assert_int_eq(keys[i], 0);
+	}
+}
+END_TEST
+
 START_TEST(test_order) {
 	uint32_t type = desk_send(&d, CUA_ACTION_TYPE,
 		&(cua_Args){.has_text = true, .has_delay = true, .delay = 40}, "twelve chars");
@@ -577,7 +605,7 @@ int main(void) {
 		test_nonsense_instead_of_x};
 	const TTest *const in_worker[] = {test_ready_tells_phases, test_server_comes_back,
 		test_server_that_hangs, test_ends_with_the_supervisor, test_screenshot,
-		test_formats, test_move, test_leases, test_effect, test_order,
+		test_formats, test_move, test_leases, test_effect, test_long_text, test_order,
 		test_keys_and_windows, test_waiting, test_bad_arguments, test_broken_protocol,
 		test_peer_that_does_not_read, test_many_at_once};
 	const struct suite_case cases[] = {
