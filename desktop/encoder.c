@@ -9,6 +9,10 @@
 /* Bands of a JPEG in one go: enough to begin rarely, few enough to keep every thread busy. */
 #define JPEG_RUN 8
 
+/* Fewer runs, such as those that a typed letter is in, are done sooner than a thread is surely awake on
+ * a busy machine. */
+#define RUNS_SHARED 3
+
 /* Working memory for so many rows is kept. */
 #define ROWS_KEPT (JPEG_RUN * JPEG_ROWS)
 
@@ -189,7 +193,7 @@ int encoder_run(struct encoder *encoder, const struct encoder_job *job, struct c
 	}
 	struct work work = {.encoder = encoder, .job = job, .run = runs};
 	divide(job, &work);
-	pool_run(encoder->pool, do_run, &work, work.count);
+	pool_run(work.count < RUNS_SHARED ? NULL : encoder->pool, do_run, &work, work.count);
 	for (size_t i = 0; i < work.count; i++) {
 		if (runs[i].status < 0) {
 			drop(job);
