@@ -1,12 +1,14 @@
 /* The store; see the header. */
 #include "desktop/uinodes.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cua/ui.h"
 
 #define PREFIX "/org/a11y/atspi/accessible/"
+#define STEP ((size_t)256 << 10) /* by which a list of encoded nodes grows */
 #define SLOTS 32768 /* a power of two, more than twice the nodes */
 
 /* ---------------------------------------------------------------- programs and nodes */
@@ -46,6 +48,7 @@ static uint32_t *slot_of(const struct ui_nodes *nodes, const char *app, const ch
 	uint32_t at = hash_of(app, path) % SLOTS;
 	while (nodes->slot[at] != 0) {
 		const struct ui_node *node = &nodes->node[nodes->slot[at] - 1];
+		assert(node->path);
 		if (strcmp(node->path, path) == 0 && strcmp(nodes->app[node->app].name, app) == 0) {
 			break;
 		}
@@ -237,7 +240,7 @@ static void encoder_done(struct encoder *encoder) {
 static int encode_one(struct ui_nodes *nodes, struct encoder *to, uint32_t number, bool flat,
 	struct cua_err *err) {
 	if (to->space - to->len < sizeof(to->wire)) {
-		size_t space = to->space + 256 * 1024;
+		size_t space = to->space + STEP;
 		uint8_t *data = realloc(to->data, space);
 		if (!data) {
 			return cua_err_set(err, CUA_EXHAUSTED, "no memory for the nodes");

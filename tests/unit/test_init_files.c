@@ -418,10 +418,71 @@ START_TEST(many_at_once) {
 }
 END_TEST
 
+/* Who connects must be the agent in the container's own numbers. */
+static void check_peer(const char *path) {
+	char uid[16] = "";
+	cua_FileRequest body = {.op = cua_FileOp_FILE_CONNECT};
+	(void)snprintf(body.path, sizeof(body.path), "%s", path);
+	(void)request(body);
+	(void)expect_done();
+	ck_assert_uint_eq(guest.in.fd_count, 1);
+	int fd = take_fd(guest.in.fd[0]);
+	ck_assert(fd_is_stream_socket(fd));
+	ck_assert_int_eq(fd_set_nonblock(fd, 0), 0);
+	ck_assert_int_eq(fd_read_all(fd, uid, sizeof(uid) - 1), 4);
+	ck_assert_str_eq(uid, "1000");
+	(void)close(fd);
+}
+
+START_TEST(connects) {
+	static const char server[] =
+		"import os, socket, struct\n"
+		"os.chdir('/home/agent')\n"
+		"ends = [socket.socket(socket.AF_UNIX) for _ in range(2)]\n"
+		"ends[1].bind('\\0name of it')\n"
+		"ends[0].bind('sock')\n"
+		"[end.listen() for end in ends]\n"
+		"for end in ends:\n"
+		"    peer = end.accept()[0]\n"
+		"    who = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)\n"
+		"    peer.sendall(str(struct.unpack('3i', who)[1]).encode())\n"
+		"    peer.close()\n";
+	const char *const argv[] = {"/usr/bin/python3", "-c", server, NULL};
+	struct guest_exec exec =
+		guest_exec_start(&guest, &(struct guest_command){.argv = argv, .detach = true});
+	guest_expect(&guest, CUA_MSG_EXEC_STARTED);
+	guest_exec_close(&exec);
+	guest_until(&guest, "test -S sock");
+	check_peer("sock");
+	check_peer("@name of it");
+	static const struct {
+		const char *path;
+		enum cua_code code;
+		const char *text;
+	} bad[] = {
+		{"nothing", CUA_NOT_FOUND, "nothing"},
+		{"@nothing", CUA_INTERNAL, "@nothing"},
+		{"/etc/passwd", CUA_FORBIDDEN, "passwd"},
+		{"", CUA_INVALID, "empty"},
+	};
+	for (size_t i = 0; i < CUA_COUNT(bad); i++) {
+		cua_FileRequest body = {.op = cua_FileOp_FILE_CONNECT};
+		(void)snprintf(body.path, sizeof(body.path), "%s", bad[i].path);
+		(void)request(body);
+		expect_error(bad[i].code, bad[i].text);
+	}
+	cua_FileRequest body = {.op = cua_FileOp_FILE_CONNECT};
+	memset(body.path, 'x', 300);
+	(void)request(body);
+	expect_error(CUA_INVALID, "too long");
+}
+END_TEST
+
 int main(void) {
 	const TTest *const tests[] = {large_round_trip, read_corners, write_corners,
 		write_takes_back, append, list_and_stat, list_is_bounded, remove_and_move,
-		remove_stays_on_its_mount, make_directories, hostile_requests, many_at_once};
+		remove_stays_on_its_mount, make_directories, hostile_requests, many_at_once,
+		connects};
 	const struct suite_case cases[] = {
 		{.name = "files",
 			.setup = setup,
