@@ -48,8 +48,9 @@ static uint32_t *slot_of(const struct ui_nodes *nodes, const char *app, const ch
 	uint32_t at = hash_of(app, path) % SLOTS;
 	while (nodes->slot[at] != 0) {
 		const struct ui_node *node = &nodes->node[nodes->slot[at] - 1];
-		assert(node->path);
-		if (strcmp(node->path, path) == 0 && strcmp(nodes->app[node->app].name, app) == 0) {
+		const char *owner = nodes->app[node->app].name;
+		assert(node->path && owner);
+		if (strcmp(node->path, path) == 0 && strcmp(owner, app) == 0) {
 			break;
 		}
 		at = (at + 1) % SLOTS;
