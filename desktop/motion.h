@@ -9,8 +9,8 @@
 
 #include "desktop/frame.h"
 
-#define MOTION_LEARN_US 1800000
-#define MOTION_CAUSED_US 300000
+#define MOTION_LEARN_US UINT64_C(1800000)
+#define MOTION_CAUSED_US UINT64_C(300000)
 /* The largest part that may be a caret, in pixels. */
 #define MOTION_CARET_W 32
 #define MOTION_CARET_H 48

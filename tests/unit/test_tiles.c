@@ -7,7 +7,7 @@
 
 #define WIDTH 300
 #define HEIGHT 200
-#define MS 1000
+#define MS UINT64_C(1000)
 
 static struct {
 	struct tiles *tiles;
@@ -22,7 +22,8 @@ static size_t look(void) {
 	static uint32_t fetched[WIDTH * HEIGHT];
 	struct rect box = tiles_dirty_box(s.tiles);
 	for (int y = 0; y < box.height; y++) {
-		memcpy(fetched + y * box.width, s.screen + (box.y + y) * WIDTH + box.x,
+		memcpy(fetched + (ptrdiff_t)y * box.width,
+			s.screen + (ptrdiff_t)(box.y + y) * WIDTH + box.x,
 			(size_t)box.width * sizeof(uint32_t));
 	}
 	const struct tiles_look look = {.before = s.seen,
@@ -109,7 +110,7 @@ START_TEST(test_top_byte_does_not_count) {
 	fill((struct rect){10, 10, 50, 50}, 0x11223344);
 	ck_assert_uint_eq(look(), 1);
 	memcpy(s.seen, s.screen, sizeof(s.seen));
-	for (size_t i = 0; i < WIDTH * HEIGHT; i++) {
+	for (size_t i = 0; i < (size_t)WIDTH * HEIGHT; i++) {
 		s.seen[i] ^= 0xab000000;
 	}
 	tiles_doubt(s.tiles);
