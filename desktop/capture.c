@@ -205,6 +205,10 @@ static bool update(struct capture *c, struct rect box) {
 		.at_us = tiles_dirty_area(c->tiles) > 0 ? c->damage_us : now,
 		.now_us = now,
 	};
+	if (whole) {
+		/* It takes the other one's place with all that is in it, told by damage or not yet. */
+		tiles_doubt(c->tiles);
+	}
 	bool changed = tiles_compare(c->tiles, &look, c->frame + 1) > 0;
 	c->frame += changed;
 	if (whole) {

@@ -563,10 +563,17 @@ static void check_settled_pictures(uint32_t settle, int count, int pause) {
 		ck_assert(!result->has_error);
 		uint64_t frame = result->frame;
 		took[i] = result->elapsed_us;
-		bool right = result->effect == cua_Effect_EFFECT_CHANGED && result->settled;
-		right = right && still(frame);
+		cua_Effect effect = result->effect;
+		bool settled = result->settled;
+		bool right = effect == cua_Effect_EFFECT_CHANGED && settled;
+		bool at_once = still(frame);
 		pause_ms(pause);
-		wrong += !(right && still(frame));
+		right = right && at_once && still(frame);
+		wrong += !right;
+		if (!right) {
+			printf("letter %d: effect %d, settled %d, took %u us, still %d\n", i,
+				(int)effect, (int)settled, took[i], (int)at_once);
+		}
 	}
 	qsort(took, (size_t)count, sizeof(took[0]), by_value);
 	printf("settle %u: %u of %d wrong, median %u us, p95 %u us\n", settle, wrong, count,
