@@ -23,7 +23,7 @@ readonly build_packages=(
 readonly test_packages=(
 	at-spi2-core bubblewrap chromium clang clang-format clang-tidy curl dbus gir1.2-gtk-3.0 git
 	nftables openbox python3-gi python3-pil python3-pyqt5 python3-pyqt6 universal-ctags x11-utils
-	x11-xkb-utils xclip xdotool xterm xvfb
+	x11-xkb-utils x11-xserver-utils xclip xdotool xterm xvfb
 )
 readonly bench_packages=(
 	fonts-dejavu-core imagemagick lxc python3-pil scrot xdotool
