@@ -125,6 +125,10 @@ def wrong_values(schema):
     return [v for v in values if type(v) not in allowed] + huge
 
 
+def right_value(key, schema):
+    return GOOD.get(key, "x" if schema.get("type") == "string" else schema.get("minimum", 1))
+
+
 class Values(Base):
     def refused(self, call, about=None):
         got, answer = S.http("POST", f"/v1/sessions/{ID}/actions", call, unix=True)
@@ -140,7 +144,7 @@ class Values(Base):
             if not name.startswith("action_"):
                 continue
             action = name[len("action_"):]
-            needed = {key: GOOD.get(key, 1) for key in schema["required"] if key != "action"}
+            needed = {key: right_value(key, schema["properties"][key]) for key in schema["required"] if key != "action"}
             if "path" in needed and schema["properties"]["path"]["type"] == "array":
                 needed["path"] = [[1, 1], [2, 2]]
             for key, param in schema["properties"].items():
