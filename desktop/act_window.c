@@ -165,7 +165,7 @@ static bool same_place(const cua_Rect *a, const cua_Rect *b) {
 static int begin(
 	struct job *job, const struct deed *deed, const cua_Window *now, struct cua_err *err) {
 	job->window.before = *now;
-	job->window.deadline_us = loop_now_us() + CUA_WINDOW_MS * 1000u;
+	job->window.deadline_us = loop_now_us() + CUA_WINDOW_MS * UINT64_C(1000);
 	job->window.watched = winact_watch(job->scene->x, now->id);
 	job->at = 1;
 	return deed->ask(job, now, err);
@@ -326,7 +326,7 @@ static int resize_screen(struct job *job, struct cua_err *err) {
 			"the screen cannot be %ux%u: the session's screen_max is %ux%u",
 			args->width, args->height, max[0], max[1]);
 	}
-	job->window.deadline_us = loop_now_us() + CUA_SCREEN_FOLLOW_MS * 1000u;
+	job->window.deadline_us = loop_now_us() + CUA_SCREEN_FOLLOW_MS * UINT64_C(1000);
 	int r = job_begin(job, err);
 	return r < 0 ? r
 		     : screen_set(job->scene->x, (int)args->width, (int)args->height,

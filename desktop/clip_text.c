@@ -8,41 +8,43 @@
 
 #define ROOM_FIRST 256
 
-/* Makes room for this many bytes in all. */
-static int reserve(struct clip_text **text, size_t len, struct cua_err *err) {
+/* Makes room for this many bytes in all. NULL and err: the text is as it was. */
+static struct clip_text *reserve(struct clip_text *text, size_t len, struct cua_err *err) {
 	if (len > CUA_CLIPBOARD_MAX) {
-		return cua_err_about(err, CUA_TOO_LARGE, "text",
+		(void)cua_err_about(err, CUA_TOO_LARGE, "text",
 			"the text is larger than %u bytes, the clipboard's limit",
 			CUA_CLIPBOARD_MAX);
+		return NULL;
 	}
-	size_t room = *text ? (*text)->room_ : 0;
-	if (*text && len <= room) {
-		return 0;
+	size_t room = text ? text->room_ : 0;
+	if (text && len <= room) {
+		return text;
 	}
 	room = room * 2 > len ? room * 2 : len;
 	room = room < ROOM_FIRST ? ROOM_FIRST : room;
-	struct clip_text *grown = realloc(*text, sizeof(**text) + room);
+	struct clip_text *grown = realloc(text, sizeof(*text) + room);
 	if (!grown) {
-		return cua_err_set(err, CUA_EXHAUSTED, "no memory for a text of %zu bytes", len);
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for a text of %zu bytes", len);
+		return NULL;
 	}
-	if (!*text) {
+	if (!text) {
 		*grown = (struct clip_text){.refs = 1};
 	}
 	grown->room_ = room;
-	*text = grown;
-	return 0;
+	return grown;
 }
 
 int clip_text_add(struct clip_text **text, struct cua_span bytes, struct cua_err *err) {
 	size_t len = *text ? (*text)->len : 0;
-	int r = reserve(text, len + bytes.len, err);
-	if (r < 0) {
-		return r;
+	struct clip_text *grown = reserve(*text, len + bytes.len, err);
+	if (!grown) {
+		return -(int)err->code;
 	}
+	*text = grown;
 	if (bytes.len > 0) {
-		memcpy((*text)->data + len, bytes.data, bytes.len);
+		memcpy(grown->data + len, bytes.data, bytes.len);
 	}
-	(*text)->len = len + bytes.len;
+	grown->len = len + bytes.len;
 	return 0;
 }
 
@@ -54,14 +56,11 @@ struct clip_text *clip_text_new(struct cua_span bytes, struct cua_err *err) {
 struct clip_text *clip_text_from_latin1(struct cua_span bytes, struct cua_err *err) {
 	const uint8_t *from = bytes.data;
 	size_t len = bytes.len;
-	struct clip_text *text = NULL;
 	for (size_t i = 0; i < bytes.len; i++) {
 		len += from[i] >= 0x80;
 	}
-	if (reserve(&text, len, err) < 0) {
-		return NULL;
-	}
-	for (size_t i = 0; i < bytes.len; i++) {
+	struct clip_text *text = reserve(NULL, len, err);
+	for (size_t i = 0; text && i < bytes.len; i++) {
 		uint8_t c = from[i];
 		if (c >= 0x80) {
 			text->data[text->len++] = (char)(0xc0 | c >> 6);

@@ -184,8 +184,8 @@ static int read_pixmap(
 /* 1: a picture; 0: the window has changed meanwhile; negative: none can be had. */
 static int try_take(
 	struct x11 *x, uint32_t window, struct shm *shm, struct frame **ret, struct cua_err *err) {
-	struct place place;
-	struct place after;
+	struct place place = {0};
+	struct place after = {0};
 	int r = find_place(x, window, &place, err);
 	if (r < 0) {
 		return r;

@@ -95,7 +95,7 @@ static void take_ready(struct worker *worker, const cua_WorkerState *state) {
 static int take_size(struct worker *worker, const cua_WorkerState *state, struct cua_err *err) {
 	const cua_Screen *screen = &worker->spec.plan->record.screen;
 	uint64_t now_us = loop_now_us();
-	if (now_us - worker->sizes_us > SIZES_SECS * 1000000u) {
+	if (now_us - worker->sizes_us > SIZES_SECS * UINT64_C(1000000)) {
 		worker->sizes_us = now_us;
 		worker->sizes = 0;
 	}
