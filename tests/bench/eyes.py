@@ -18,10 +18,11 @@ from figures import VERSUS, alone, measure, p95, table, timed, versus
 SIZES = [(640, 480), (1280, 800), (1920, 1080), (3840, 2160)]
 FULL_HD = (1920, 1080)
 TYPED = 10000
-REACTIONS = 40
+REACTIONS = 1000
 SETTLE = {"xterm": 30, "chromium": 60}
 WATCHED = 20
 WATCH_SECONDS = 20
+WARM_UP_SECONDS = 5
 COLOURS = {"1": (205, 0, 0), "2": (0, 205, 0), "3": (205, 205, 0), "4": (0, 0, 238)}
 
 
@@ -205,6 +206,9 @@ def many(service):
     count = 'mkfifo never; exec 3<>never; while :; do printf "%s\\n" {1..20} $((i++)); read -rt 0.1 <&3; done'
     for session in ids:
         service.action(session, "launch", command=["xterm", "-e", "bash", "-c", count])
+    for session in ids:
+        product.wait_until(lambda: service.action(session, "windows"), "the terminal's window", 60)
+    threading.Event().wait(WARM_UP_SECONDS)
     times = watch(service, ids, threading.Event())
     service.ctl("rm", "--all", timeout=300)
     wanted = WATCHED * WATCH_SECONDS
