@@ -14,7 +14,7 @@ from PIL import Image
 from product import RpcError, wait_until
 from test_product import Base
 
-FIRST_PICTURES = int(os.environ.get("CUAD_ROUNDS", "4"))
+FIRST_PICTURES = int(os.environ.get("CUAD_ROUNDS", "50"))
 
 
 def pause(seconds):
