@@ -9,8 +9,12 @@
 
 static int take_picture(struct job *job, struct cua_err *err) {
 	struct picture picture;
+	int r = picture_look(job->scene->capture, &job->call.args, job_cache(job), err);
+	if (r < 0) {
+		return r;
+	}
 	watchdog_sleep(job_dog(job));
-	int r = picture_take(job->scene->capture, &job->call.args, job_cache(job), &picture, err);
+	r = picture_take(job->scene->capture, &job->call.args, job_cache(job), &picture, err);
 	watchdog_wake(job_dog(job));
 	if (r < 0) {
 		return r;

@@ -67,11 +67,15 @@ static void wish_size(const cua_Args *args, struct wish *wish) {
 	}
 }
 
+static bool wants_cursor(const cua_Args *args) {
+	return args->has_cursor && args->cursor;
+}
+
 static int wish_from(
 	const cua_Args *args, struct view screen, struct wish *ret, struct cua_err *err) {
 	struct wish wish = {.format = args->has_format ? args->format : cua_Format_FORMAT_PNG,
 		.quality = args->has_quality ? (int)args->quality : QUALITY,
-		.cursor = args->has_cursor && args->cursor};
+		.cursor = wants_cursor(args)};
 	int r = wish_part(args, screen, &wish.part, err);
 	if (r < 0) {
 		return r;
@@ -238,10 +242,13 @@ static bool frame_equal(const struct frame *a, const struct frame *b) {
 		       (size_t)a->width * (size_t)a->height * sizeof(*a->pixels)) == 0;
 }
 
-/* Asks for the pointer; another number for another image or place. */
-static int look_at_cursor(
-	struct capture *capture, struct picture_cache *cache, struct cua_err *err) {
+/* Another number for another image or place. */
+int picture_look(struct capture *capture, const cua_Args *args, struct picture_cache *cache,
+	struct cua_err *err) {
 	struct capture_cursor cursor = {0};
+	if (!wants_cursor(args)) {
+		return 0;
+	}
 	int r = capture_cursor(capture, true, &cursor, err);
 	if (r < 0) {
 		return r;
@@ -266,10 +273,6 @@ static int update(struct capture *capture, struct picture_cache *cache, struct e
 		.width = wish->size[0],
 		.height = wish->size[1]};
 	if (wish->cursor) {
-		int r = look_at_cursor(capture, cache, err);
-		if (r < 0) {
-			return r;
-		}
 		raster.over = cache->over;
 		raster.over_x = cache->over_x - wish->part.x;
 		raster.over_y = cache->over_y - wish->part.y;

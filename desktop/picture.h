@@ -26,8 +26,13 @@ struct picture_cache *picture_cache_free(struct picture_cache *cache);
 /* Drops what has not been used for so long; true when something is left. */
 bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms);
 
-/* Takes a picture of the last look as args want it. -CUA_OUT_OF_SCREEN for a region that is not
- * wholly on the screen. */
+/* Asks the X server for what a picture needs beside the last look: the pointer, if args want it. 0, or
+ * negative as capture_cursor(). */
+int picture_look(struct capture *capture, const cua_Args *args, struct picture_cache *cache,
+	struct cua_err *err) CUA_CHECK;
+/* Takes a picture of the last look and of the pointer of the last picture_look(), as args want it. It
+ * only computes, so that nobody need watch over a server that does not answer. -CUA_OUT_OF_SCREEN for
+ * a region that is not wholly on the screen. */
 int picture_take(struct capture *capture, const cua_Args *args, struct picture_cache *cache,
 	struct picture *ret, struct cua_err *err) CUA_CHECK;
 /* Encodes other pixels than the screen's as args want it, without the pointer. *ret has no frame

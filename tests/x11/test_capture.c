@@ -111,7 +111,9 @@ static int look(void) {
 static struct picture take(const cua_Args *args) {
 	struct picture picture;
 	(void)look();
-	int r = picture_take(s.scene->capture, args, s.cache, &picture, &s.err);
+	int r = picture_look(s.scene->capture, args, s.cache, &s.err);
+	ck_assert_msg(r == 0, "%s", s.err.message);
+	r = picture_take(s.scene->capture, args, s.cache, &picture, &s.err);
 	ck_assert_msg(r == 0, "%s", s.err.message);
 	return picture;
 }
@@ -275,6 +277,20 @@ START_TEST(test_cursor_only_on_request) {
 		.has_cursor = true, .cursor = true, .region_count = 4, .region = {395, 295, 6, 6}});
 	d = decode(&picture);
 	free(d.pixels);
+}
+END_TEST
+
+/* While a picture is encoded nobody watches over the server. */
+START_TEST(test_taking_does_not_ask_the_server) {
+	const cua_Args args = {.has_cursor = true, .cursor = true};
+	struct picture picture;
+	(void)look();
+	ck_assert_int_eq(picture_look(s.scene->capture, &args, s.cache, &s.err), 0);
+	ck_assert_int_eq(kill(s.xvfb.pid, SIGSTOP), 0);
+	(void)alarm(5);
+	ck_assert_int_eq(picture_take(s.scene->capture, &args, s.cache, &picture, &s.err), 0);
+	(void)alarm(0);
+	ck_assert_int_eq(kill(s.xvfb.pid, SIGCONT), 0);
 }
 END_TEST
 
@@ -568,7 +584,8 @@ END_TEST
 
 int main(void) {
 	const TTest *const tests[] = {test_png_is_exact, test_region, test_lossy_formats_are_close,
-		test_scale_and_max, test_cursor_only_on_request, test_unchanged_is_told_and_cached,
+		test_scale_and_max, test_cursor_only_on_request,
+		test_taking_does_not_ask_the_server, test_unchanged_is_told_and_cached,
 		test_kept_pictures_are_right, test_unused_pictures_are_dropped,
 		test_frame_rises_with_pixels_only, test_changed_rectangles_are_few_and_cover,
 		test_damage_flood, test_resize, test_resize_by_the_guest, test_settle_quiet,
