@@ -300,7 +300,9 @@ int capture_cursor(
 	struct capture_cursor cursor = {.x = image->x, .y = image->y};
 	cursor.image_x = image->x - image->xhot;
 	cursor.image_y = image->y - image->yhot;
-	if (image->name && cua_utf8_ok(image->name, strnlen(image->name, sizeof(cursor.shape)))) {
+	/* No more than is copied: cut anywhere else, a name may end within a character. */
+	size_t kept = sizeof(cursor.shape) - 1;
+	if (image->name && cua_utf8_ok(image->name, strnlen(image->name, kept))) {
 		(void)snprintf(cursor.shape, sizeof(cursor.shape), "%s", image->name);
 	}
 	if (with_image) {

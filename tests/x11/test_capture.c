@@ -1,10 +1,14 @@
 /* Captures a real Xvfb and compares every pixel with what XGetImage says. */
 #include <check.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <X11/Xutil.h>
+#include <X11/extensions/Xfixes.h>
 
+#include "cua/ident.h"
 #include "desktop/picture.h"
 #include "desktop/scene.h"
 #include "desktop/screen.h"
@@ -277,6 +281,27 @@ START_TEST(test_cursor_only_on_request) {
 		.has_cursor = true, .cursor = true, .region_count = 4, .region = {395, 295, 6, 6}});
 	d = decode(&picture);
 	free(d.pixels);
+}
+END_TEST
+
+/* Names of every length around the longest that is told, the last character of several bytes. */
+START_TEST(test_cursor_names_are_text) {
+	Display *display = s.painter;
+	Window root = DefaultRootWindow(display);
+	Cursor shape = XCreateFontCursor(display, 2);
+	for (size_t len = 0; len < 80; len++) {
+		char name[96];
+		struct capture_cursor cursor;
+		memset(name, 'x', len);
+		(void)snprintf(name + len, sizeof(name) - len, "\303\251");
+		XFixesSetCursorName(display, shape, name);
+		XDefineCursor(display, root, shape);
+		XSync(display, False);
+		ck_assert_int_eq(capture_cursor(s.scene->capture, false, &cursor, &s.err), 0);
+		ck_assert(cua_utf8_ok(cursor.shape, strlen(cursor.shape)));
+		ck_assert(len > 61 || strcmp(cursor.shape, name) == 0);
+	}
+	XFreeCursor(display, shape);
 }
 END_TEST
 
@@ -584,7 +609,7 @@ END_TEST
 
 int main(void) {
 	const TTest *const tests[] = {test_png_is_exact, test_region, test_lossy_formats_are_close,
-		test_scale_and_max, test_cursor_only_on_request,
+		test_scale_and_max, test_cursor_only_on_request, test_cursor_names_are_text,
 		test_taking_does_not_ask_the_server, test_unchanged_is_told_and_cached,
 		test_kept_pictures_are_right, test_unused_pictures_are_dropped,
 		test_frame_rises_with_pixels_only, test_changed_rectangles_are_few_and_cover,
