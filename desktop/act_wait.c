@@ -122,20 +122,15 @@ static void tell_region(struct job *job, struct rect part) {
 
 /* 1 when something in the region is another than it was. */
 static int region_changed(struct job *job, struct cua_err *err) {
-	struct scene *scene = job->scene;
-	struct rect part = region_of(&job->call.args);
-	int r = scene_look(scene, err);
+	int r = scene_look(job->scene, err);
 	if (r < 0) {
 		return r;
 	}
-	uint64_t frame = capture_frame(scene->capture);
-	bool touched = frame != job->watch_frame &&
-		       tiles_touched(capture_tiles(scene->capture), job->watch_frame, part);
-	job->watch_frame = frame;
-	if (!touched) {
+	job->watch_frame = capture_frame(job->scene->capture);
+	if (!job->region.touched) {
 		return 0;
 	}
-	tell_region(job, part);
+	tell_region(job, job->region.part);
 	return 1;
 }
 
@@ -170,6 +165,10 @@ static int begin(struct job *job, struct cua_err *err) {
 	bool frames = job->call.args.region_changed_count > 0 || job->call.args.has_text;
 	job->watch_frame = frames ? job->start_frame : 0;
 	job->scene->watchers += job->watch_frame != 0;
+	if (r == 0 && job->call.args.region_changed_count > 0) {
+		job->region.part = region_of(&job->call.args);
+		scene_watch(job->scene, &job->region);
+	}
 	return r;
 }
 
@@ -203,6 +202,7 @@ int act_wait_for(struct job *job, struct cua_err *err) {
 void act_wait_undo(struct job *job) {
 	act_text_done(job);
 	window_end(job);
+	scene_unwatch(job->scene, &job->region);
 	job->scene->watchers -= job->watch_frame != 0;
 	job->watch_frame = 0;
 }

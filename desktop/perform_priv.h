@@ -46,6 +46,7 @@ struct job {
 	bool timed; /* this step is the timer's */
 	unsigned changes; /* of windows that it has seen */
 	uint64_t watch_frame; /* waits for a frame after this one, too; 0: does not */
+	struct scene_part region; /* that it waits for a change of */
 	uint64_t tried_us; /* when it last looked for what it waits for */
 	bool window_waits; /* counted by the scene */
 	struct settle_wait wait;

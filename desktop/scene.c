@@ -102,6 +102,30 @@ void scene_input(struct scene *scene, bool going_on) {
 	}
 }
 
+void scene_watch(struct scene *scene, struct scene_part *part) {
+	part->touched = false;
+	part->next_ = scene->parts;
+	scene->parts = part;
+}
+
+void scene_unwatch(struct scene *scene, struct scene_part *part) {
+	struct scene_part **at = &scene->parts;
+	while (*at && *at != part) {
+		at = &(*at)->next_;
+	}
+	if (*at) {
+		*at = part->next_;
+	}
+}
+
+/* At each look, for a tile knows where it changed last, and not where before. */
+static void note_parts(const struct scene *scene, uint64_t since) {
+	for (struct scene_part *p = scene->parts; p; p = p->next_) {
+		p->touched =
+			p->touched || tiles_touched(capture_tiles(scene->capture), since, p->part);
+	}
+}
+
 static uint64_t slow_tick_ms(const struct scene *scene) {
 	uint64_t ms = scene->look_cost_us * ATTEND_SHARE / 1000;
 	ms = ms > ATTEND_TICK_MAX_MS ? ATTEND_TICK_MAX_MS : ms;
@@ -142,7 +166,11 @@ int scene_look(struct scene *scene, struct cua_err *err) {
 	uint64_t start_us = loop_now_us();
 	int r = scene_catch_up(scene, err);
 	if (r == 0) {
+		uint64_t before = capture_frame(scene->capture);
 		r = capture_look(scene->capture, err);
+		if (r > 0) {
+			note_parts(scene, before);
+		}
 	}
 	if (r >= 0) {
 		settle_changed(scene->settle, tiles_restless_us(capture_tiles(scene->capture)));

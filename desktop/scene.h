@@ -7,6 +7,13 @@
 #include "desktop/input.h"
 #include "desktop/settle.h"
 
+/* A part of the screen that somebody watches; embedded in its owner. */
+struct scene_part {
+	struct scene_part *next_;
+	struct rect part;
+	bool touched; /* by a change since scene_watch(); see tiles_touched() */
+};
+
 struct scene {
 	struct loop *loop;
 	struct settle *settle;
@@ -18,6 +25,7 @@ struct scene {
 	unsigned changes; /* of windows and of the screen's size, as events told them */
 	unsigned watchers; /* so many wait for a new frame */
 	unsigned window_waits; /* so many wait for a window, and watch all of them */
+	struct scene_part *parts; /* that are watched */
 	bool watched; /* somebody else than a settle_wait wants changes to be looked at */
 	x11_event_fn *on_event; /* is told of every event, whoever dispatches it; NULL: nobody */
 	void *on_event_ctx;
@@ -44,6 +52,10 @@ void scene_event(struct scene *scene, union _XEvent *event);
 void scene_attend(struct scene *scene);
 /* Input begins or goes on (true), or has ended just now. */
 void scene_input(struct scene *scene, bool going_on);
+/* From now on every look, whoever looks, notes whether the part was touched. */
+void scene_watch(struct scene *scene, struct scene_part *part);
+/* Ends that; fine on one that is not watched. */
+void scene_unwatch(struct scene *scene, struct scene_part *part);
 /* To be called each time that the loop is about to wait: arranges a look if there is damage and
  * somebody cares. */
 void scene_pump(struct scene *scene);

@@ -52,6 +52,7 @@ enum tiles_which {
 /* What changed after a frame, as at most max rectangles. The number of them. */
 size_t tiles_changed(const struct tiles *t, uint64_t since, enum tiles_which which,
 	struct rect *ret, size_t max);
-/* True when the last change of a tile after this frame was inside this part. Exact, but for changes of
- * most of the screen at once, which count as changes of whole tiles. */
+/* True when the last change of a tile, after this frame, touched this part. A tile's change is the
+ * smallest rectangle around all that one look found there; of most of the screen at once, whole tiles.
+ * What changed before the last one is forgotten, so ask after each comparison. */
 bool tiles_touched(const struct tiles *t, uint64_t since, struct rect part);

@@ -413,6 +413,31 @@ START_TEST(test_frame_rises_with_pixels_only) {
 }
 END_TEST
 
+/* One change is enough, whatever changes in the same tile before somebody asks. */
+START_TEST(test_watched_part) {
+	fill(0, 0, WIDTH, HEIGHT, 0x202020);
+	(void)look();
+	struct scene_part part = {.part = {200, 200, 10, 10}};
+	struct scene_part other = {.part = {240, 240, 10, 10}};
+	scene_watch(s.scene, &part);
+	scene_watch(s.scene, &other);
+	fill(195, 195, 4, 4, 0xffffff);
+	ck_assert_int_eq(look(), 1);
+	ck_assert(!part.touched);
+	fill(205, 205, 1, 1, 0xffffff);
+	ck_assert_int_eq(look(), 1);
+	fill(195, 195, 4, 4, 0xff0000);
+	ck_assert_int_eq(look(), 1);
+	ck_assert(part.touched && !other.touched);
+	scene_unwatch(s.scene, &part);
+	scene_unwatch(s.scene, &part);
+	fill(245, 245, 1, 1, 0xffffff);
+	ck_assert_int_eq(look(), 1);
+	ck_assert(other.touched);
+	scene_unwatch(s.scene, &other);
+}
+END_TEST
+
 START_TEST(test_changed_rectangles_are_few_and_cover) {
 	fill(0, 0, WIDTH, HEIGHT, 0);
 	(void)look();
@@ -612,10 +637,10 @@ int main(void) {
 		test_scale_and_max, test_cursor_only_on_request, test_cursor_names_are_text,
 		test_taking_does_not_ask_the_server, test_unchanged_is_told_and_cached,
 		test_kept_pictures_are_right, test_unused_pictures_are_dropped,
-		test_frame_rises_with_pixels_only, test_changed_rectangles_are_few_and_cover,
-		test_damage_flood, test_resize, test_resize_by_the_guest, test_settle_quiet,
-		test_settle_under_animation, test_settle_ignores_equal_pixels,
-		test_errors_do_not_abort, test_server_dies};
+		test_frame_rises_with_pixels_only, test_watched_part,
+		test_changed_rectangles_are_few_and_cover, test_damage_flood, test_resize,
+		test_resize_by_the_guest, test_settle_quiet, test_settle_under_animation,
+		test_settle_ignores_equal_pixels, test_errors_do_not_abort, test_server_dies};
 	const struct suite_case cases[] = {
 		{.name = "capture",
 			.setup = setup,
