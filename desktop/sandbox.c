@@ -1,7 +1,7 @@
 /* Entering the sandbox; see the header. The order matters: mounts need root, the root file system is
- * gone before the rights are; threads begin when both are gone, for these belong to each thread alone; the
- * limits and the filter of system calls, which holds for all threads, come last. The newer mount calls go by
- * number, for older C libraries do not name them. */
+ * gone before the rights are; threads begin when both are gone, for these belong to each thread alone;
+ * the limits and the filter of system calls, which holds for all threads, come last. The newer mount
+ * calls go by number, for older C libraries do not name them. */
 #include "desktop/sandbox.h"
 
 #include <cap-ng.h>
