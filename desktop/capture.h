@@ -34,7 +34,7 @@ void capture_rest(struct capture *c);
 /* Input happens now; going_on: until told otherwise. See tiles_input(). */
 void capture_input(struct capture *c, bool going_on);
 
-/* The pixels of the last look; valid until the next one. */
+/* The pixels of the last look; valid until the next one. There are none after a look that failed. */
 struct view capture_view(const struct capture *c);
 /* The number of the last frame. */
 uint64_t capture_frame(const struct capture *c);

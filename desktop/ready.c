@@ -118,7 +118,8 @@ static bool painted(struct ready *ready) {
 		return false;
 	}
 	ready->judged_frame = capture_frame(capture);
-	return !view_uniform(capture_view(capture));
+	/* A look that failed midway raises the number, too, and leaves no pixels. */
+	return capture_tiles(capture) && !view_uniform(capture_view(capture));
 }
 
 /* Moves the pointer by one pixel and back. */

@@ -38,7 +38,11 @@ int shm_make(struct shm *shm, struct x11 *x, size_t len, struct cua_err *err) {
 		return cua_err_set(err, CUA_INTERNAL,
 			"the X server refuses shared memory (error %d)", error->error_code);
 	}
-	return x11_sync(x, err);
+	int r = x11_sync(x, err);
+	if (r < 0) {
+		shm_done(shm, x);
+	}
+	return r;
 }
 
 int shm_get(const struct shm *shm, struct x11 *x, const struct shm_part *part, uint32_t offset) {
