@@ -98,7 +98,8 @@ static void on_answer(void *data, const cua_ActionResult *told, struct cua_span 
 		return;
 	}
 	_cleanup_free_ struct cua_call *call = calloc(1, sizeof(*call));
-	int r = call ? wanted_picture(op, call, &own) : 0;
+	int r = call ? wanted_picture(op, call, &own)
+		     : cua_err_set(&own, CUA_EXHAUSTED, "no memory for a picture");
 	if (r > 0) {
 		op->first = take_ptr(result);
 		r = ask_picture(op, call, &own);
