@@ -192,7 +192,8 @@ static int put_file(const struct bands *bands, struct plan *plan, struct cua_err
 		r = put_tail(bands, plan, err);
 	}
 	if (r == 0 && plan->len > CUA_BLOB_MAX) {
-		r = cua_err_set(err, CUA_TOO_LARGE, "a picture of %zu bytes is larger than %u",
+		r = cua_err_set(err, CUA_TOO_LARGE,
+			"a picture of %zu bytes is larger than %u: ask for jpeg, a region or `max`",
 			plan->len, CUA_BLOB_MAX);
 	}
 	return r;

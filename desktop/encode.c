@@ -12,8 +12,9 @@ void encoded_done(struct encoded *encoded) {
 
 uint8_t *encoded_room(struct encoded *encoded, size_t len, struct cua_err *err) {
 	if (len > CUA_BLOB_MAX - encoded->len) {
-		(void)cua_err_set(
-			err, CUA_TOO_LARGE, "a picture is larger than %u bytes", CUA_BLOB_MAX);
+		(void)cua_err_set(err, CUA_TOO_LARGE,
+			"a picture is larger than %u bytes: ask for jpeg, a region or `max`",
+			CUA_BLOB_MAX);
 		return NULL;
 	}
 	if (encoded->len + len > encoded->room_) {

@@ -13,7 +13,7 @@
  * a busy machine. */
 #define RUNS_SHARED 3
 
-/* Working memory for so many rows is kept. */
+/* Working memory for so many rows of the screen is kept: a small picture may be made of all of it. */
 #define ROWS_KEPT (JPEG_RUN * JPEG_ROWS)
 
 /* Working memory of one thread. */
@@ -156,7 +156,7 @@ static void do_run(void *ctx, size_t at, size_t i) {
 	if (run->status == 0) {
 		run->status = compress(work, slot, run, view);
 	}
-	if (rows[1] > ROWS_KEPT) {
+	if (raster_span(raster, rows[0], rows[1]).height > ROWS_KEPT) {
 		raster_room_done(&slot->room); /* as large as a picture */
 		encoded_done(&slot->out);
 	}
