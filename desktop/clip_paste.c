@@ -5,6 +5,8 @@
 #include <strings.h>
 
 #include "desktop/clip_priv.h"
+#include "desktop/reader.h"
+#include "desktop/windows.h"
 
 #define PARENTS_MAX 32
 
@@ -56,54 +58,13 @@ struct clip_paste {
 
 /* ---------------------------------------------------------------- who has the keyboard */
 
-/* The innermost window under the pointer: it gets the keys when nothing has the focus. */
-static Window under_pointer(struct x11 *x) {
-	Window window = x->root;
-	for (int i = 0; i < PARENTS_MAX && !x->lost; i++) {
-		Window root = None;
-		Window child = None;
-		int ignored = 0;
-		unsigned mask = 0;
-		if (!XQueryPointer(x->display, window, &root, &child, &ignored, &ignored, &ignored,
-			    &ignored, &mask) ||
-			child == None) {
-			break;
-		}
-		window = child;
-	}
-	return window;
-}
-
-static Window focus_of(struct x11 *x) {
-	Window focus = None;
-	int revert = 0;
-	if (!x->lost) {
-		(void)XGetInputFocus(x->display, &focus, &revert);
-	}
-	return focus == PointerRoot ? under_pointer(x) : focus;
-}
-
-static Window parent_of(struct x11 *x, Window w) {
-	Window root = None;
-	Window parent = None;
-	Window *children = NULL;
-	unsigned count = 0;
-	if (x->lost || !XQueryTree(x->display, w, &root, &parent, &children, &count)) {
-		return None;
-	}
-	if (children) {
-		(void)XFree(children);
-	}
-	return parent;
-}
-
 /* WM_CLASS is two strings, the instance's name and the class. "" when there is none. */
 static void class_of(struct x11 *x, Window w, char *ret, size_t size) {
 	char raw[256] = "";
 	size_t n = 0;
 	for (int i = 0; i < PARENTS_MAX && n == 0 && w > PointerRoot && w != x->root; i++) {
 		n = x11_get_bytes(x, w, XA_WM_CLASS, XA_STRING, raw, sizeof(raw));
-		w = n == 0 ? parent_of(x, w) : w;
+		w = n == 0 ? windows_parent(x, w) : w;
 	}
 	size_t instance = strlen(raw);
 	(void)snprintf(ret, size, "%s", instance + 1 < n ? raw + instance + 1 : raw);
@@ -111,7 +72,7 @@ static void class_of(struct x11 *x, Window w, char *ret, size_t size) {
 
 const char *clipboard_chord(struct clipboard *c, bool *ret_primary) {
 	char class[128];
-	class_of(c->x, focus_of(c->x), class, sizeof(class));
+	class_of(c->x, reader_focus(c->x), class, sizeof(class));
 	*ret_primary = false;
 	for (size_t i = 0; i < CUA_COUNT(chords); i++) {
 		if (strncasecmp(class, chords[i].class, strlen(chords[i].class)) == 0) {
@@ -192,13 +153,13 @@ void clip_paste_watch(struct clip_paste *p, loop_fn *changed, void *ctx) {
 
 void clip_paste_pressed(struct clip_paste *p) {
 	struct clipboard *c = p->c;
-	p->target = clip_client(c, focus_of(c->x));
+	p->target = reader_focus(c->x) & reader_mask(c->x);
 	p->pressed_us = p->last_us = loop_now_us();
 }
 
 void clip_paste_request(struct clipboard *c, Window requestor) {
 	struct clip_paste *p = c->paste;
-	if (p && p->pressed_us && clip_client(c, requestor) == p->target) {
+	if (p && p->pressed_us && (requestor & reader_mask(c->x)) == p->target) {
 		p->asks_on = true;
 		p->last_us = loop_now_us();
 	}
@@ -208,7 +169,7 @@ void clip_paste_note(
 	struct clipboard *c, const struct clip_text *text, Window requestor, bool begun) {
 	struct clip_paste *p = c->paste;
 	if (!p || p->text != text || !p->pressed_us ||
-		(p->target != 0 && clip_client(c, requestor) != p->target)) {
+		(p->target != 0 && (requestor & reader_mask(c->x)) != p->target)) {
 		return;
 	}
 	p->last_us = loop_now_us();

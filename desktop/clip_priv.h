@@ -103,8 +103,6 @@ void clip_serve_notify(struct clipboard *c, const XSelectionRequestEvent *reques
 bool clip_serve_event(struct clipboard *c, const XEvent *event);
 /* Ends transfers: all, or with a text those of others. */
 void clip_serve_end(struct clipboard *c, const struct clip_text *but);
-/* The client that a window or any other resource belongs to. */
-XID clip_client(const struct clipboard *c, XID resource);
 
 /* clip_fetch.c: programs that we ask. 0 or negative; it ends in clip_sel_fetched(), never before this
  * has returned. */

@@ -30,10 +30,6 @@ struct conversion {
 	Atom property;
 };
 
-XID clip_client(const struct clipboard *c, XID resource) {
-	return resource & 0x1fffffff & ~(XID)xcb_get_setup(c->x->xcb)->resource_id_mask;
-}
-
 static bool put(struct clip_out *to, Atom type, int format, struct cua_span items) {
 	struct x11 *x = to->c->x;
 	if (x->lost) {

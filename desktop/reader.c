@@ -9,6 +9,7 @@
 #include <xcb/res.h>
 
 #include "cua/ident.h"
+#include "desktop/windows.h"
 #include "desktop/x11_priv.h"
 
 #define DEPTH_MAX 32
@@ -65,15 +66,7 @@ static Window find_ping_window(struct x11 *x, Window window) {
 		if (answers_pings(x, window)) {
 			return window;
 		}
-		Window root = None;
-		Window parent = None;
-		Window *children = NULL;
-		unsigned count = 0;
-		if (x->lost || !XQueryTree(x->display, window, &root, &parent, &children, &count)) {
-			break;
-		}
-		(void)XFree(children);
-		window = parent;
+		window = windows_parent(x, window);
 	}
 	return None;
 }

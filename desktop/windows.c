@@ -200,12 +200,12 @@ static size_t list_children(struct x11 *x, unsigned long *ret) {
 	return count;
 }
 
-static Window parent_of(struct x11 *x, Window w) {
+unsigned long windows_parent(struct x11 *x, unsigned long window) {
 	Window root = None;
 	Window parent = None;
 	Window *children = NULL;
 	unsigned count = 0;
-	if (x->lost || !XQueryTree(x->display, w, &root, &parent, &children, &count)) {
+	if (x->lost || !XQueryTree(x->display, window, &root, &parent, &children, &count)) {
 		return None;
 	}
 	if (children) {
@@ -216,7 +216,7 @@ static Window parent_of(struct x11 *x, Window w) {
 
 unsigned long windows_top(struct x11 *x, unsigned long window) {
 	for (int i = 0; i < PARENTS_MAX && window != None; i++) {
-		Window parent = parent_of(x, window);
+		Window parent = windows_parent(x, window);
 		if (parent == x->root) {
 			return window;
 		}

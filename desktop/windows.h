@@ -36,5 +36,7 @@ bool windows_managed(struct x11 *x);
 /* True when the window manager, if there is one, has taken over a screen of this size and the windows
  * that are the background fill it. */
 bool windows_fill(struct x11 *x, int width, int height);
+/* The window that a window is in; 0 for the root, or when there is no such window. */
+unsigned long windows_parent(struct x11 *x, unsigned long window);
 /* The child of the root that a window is in, itself perhaps; 0 when there is no such window. */
 unsigned long windows_top(struct x11 *x, unsigned long window);
