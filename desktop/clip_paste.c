@@ -58,16 +58,13 @@ struct clip_paste {
 
 /* ---------------------------------------------------------------- who has the keyboard */
 
-/* WM_CLASS is two strings, the instance's name and the class. "" when there is none. */
+/* Of the window or one that it is in. "" when there is none. */
 static void class_of(struct x11 *x, Window w, char *ret, size_t size) {
-	char raw[256] = "";
-	size_t n = 0;
-	for (int i = 0; i < PARENTS_MAX && n == 0 && w > PointerRoot && w != x->root; i++) {
-		n = x11_get_bytes(x, w, XA_WM_CLASS, XA_STRING, raw, sizeof(raw));
-		w = n == 0 ? windows_parent(x, w) : w;
+	ret[0] = '\0';
+	for (int i = 0; i < PARENTS_MAX && !ret[0] && w > PointerRoot && w != x->root; i++) {
+		windows_class(x, w, ret, size);
+		w = ret[0] ? w : windows_parent(x, w);
 	}
-	size_t instance = strlen(raw);
-	(void)snprintf(ret, size, "%s", instance + 1 < n ? raw + instance + 1 : raw);
 }
 
 const char *clipboard_chord(struct clipboard *c, bool *ret_primary) {

@@ -13,7 +13,6 @@
 #include "desktop/x11_priv.h"
 
 #define DEPTH_MAX 32
-#define PROTOCOLS_MAX 32
 
 /* The innermost window under the pointer: it gets the keys when nothing has the focus. */
 static Window under_pointer(struct x11 *x) {
@@ -46,24 +45,12 @@ unsigned long reader_mask(struct x11 *x) {
 	return 0x1fffffff & ~(unsigned long)xcb_get_setup(x->xcb)->resource_id_mask;
 }
 
-static bool answers_pings(struct x11 *x, Window window) {
-	unsigned long protocol[PROTOCOLS_MAX];
-	size_t count =
-		x11_get_longs(x, window, x->atom.WM_PROTOCOLS, XA_ATOM, protocol, PROTOCOLS_MAX);
-	for (size_t i = 0; i < count; i++) {
-		if (protocol[i] == x->atom._NET_WM_PING) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* The window or one above it, of the same client. */
 static Window find_ping_window(struct x11 *x, Window window) {
 	const unsigned long mask = reader_mask(x);
 	const unsigned long client = window & mask;
 	for (int i = 0; i < DEPTH_MAX && window != None && (window & mask) == client; i++) {
-		if (answers_pings(x, window)) {
+		if (windows_speaks(x, window, x->atom._NET_WM_PING)) {
 			return window;
 		}
 		window = windows_parent(x, window);

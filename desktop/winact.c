@@ -15,7 +15,6 @@
 #define HAS_PLACE (1L << 8 | 1L << 9)
 #define HAS_SIZE (1L << 10 | 1L << 11)
 #define SOURCE_BITS (2L << 12)
-#define PROTOCOLS_MAX 32
 
 /* The server's time now: managers do not heed what is older than the last input. */
 static Time server_time(struct x11 *x) {
@@ -137,19 +136,8 @@ static void restore_directly(struct x11 *x, const cua_Window *window) {
 	}
 }
 
-static bool takes_delete(struct x11 *x, Window w) {
-	unsigned long told[PROTOCOLS_MAX] = {0};
-	size_t n = x11_get_longs(x, w, x->atom.WM_PROTOCOLS, XA_ATOM, told, PROTOCOLS_MAX);
-	for (size_t i = 0; i < n; i++) {
-		if (told[i] == x->atom.WM_DELETE_WINDOW) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static void close_directly(struct x11 *x, Window w) {
-	if (!takes_delete(x, w)) {
+	if (!windows_speaks(x, w, x->atom.WM_DELETE_WINDOW)) {
 		(void)XKillClient(x->display, w);
 		return;
 	}

@@ -10,6 +10,7 @@
 
 #define LIST_MAX 1024
 #define STATES_MAX 32
+#define PROTOCOLS_MAX 32
 #define PARENTS_MAX 32
 #define FRAME_MAX 1000
 #define DOCK "dock"
@@ -67,13 +68,19 @@ static void read_title(struct x11 *x, Window w, cua_Window *ret) {
 }
 
 /* WM_CLASS is two strings, the instance's name and the class; the class is what a person knows. */
-static void read_app(struct x11 *x, Window w, cua_Window *ret) {
+void windows_class(struct x11 *x, unsigned long window, char *ret, size_t size) {
 	char raw[256];
-	size_t n = x11_get_bytes(x, w, XA_WM_CLASS, XA_STRING, raw, sizeof(raw));
+	size_t n = x11_get_bytes(x, window, XA_WM_CLASS, XA_STRING, raw, sizeof(raw));
 	size_t instance = strlen(raw);
 	bool has_class = instance + 1 < n && raw[instance + 1];
-	ret->has_app = n > 0;
-	copy_text(has_class ? raw + instance + 1 : raw, ret->app, sizeof(ret->app));
+	(void)snprintf(ret, size, "%s", has_class ? raw + instance + 1 : raw);
+}
+
+static void read_app(struct x11 *x, Window w, cua_Window *ret) {
+	char raw[256];
+	windows_class(x, w, raw, sizeof(raw));
+	ret->has_app = raw[0] != '\0';
+	copy_text(raw, ret->app, sizeof(ret->app));
 }
 
 static void read_pid(struct x11 *x, Window w, cua_Window *ret) {
@@ -198,6 +205,17 @@ static size_t list_children(struct x11 *x, unsigned long *ret) {
 		(void)XFree(children);
 	}
 	return count;
+}
+
+bool windows_speaks(struct x11 *x, unsigned long window, unsigned long protocol) {
+	unsigned long told[PROTOCOLS_MAX] = {0};
+	size_t n = x11_get_longs(x, window, x->atom.WM_PROTOCOLS, XA_ATOM, told, PROTOCOLS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		if (told[i] == protocol) {
+			return true;
+		}
+	}
+	return false;
 }
 
 unsigned long windows_parent(struct x11 *x, unsigned long window) {

@@ -36,6 +36,10 @@ bool windows_managed(struct x11 *x);
 /* True when the window manager, if there is one, has taken over a screen of this size and the windows
  * that are the background fill it. */
 bool windows_fill(struct x11 *x, int width, int height);
+/* True when the window's program says that it understands this protocol, an atom of WM_PROTOCOLS. */
+bool windows_speaks(struct x11 *x, unsigned long window, unsigned long protocol);
+/* Its class or, without one, its name as WM_CLASS has them: the guest's bytes. "" without both. */
+void windows_class(struct x11 *x, unsigned long window, char *ret, size_t size);
 /* The window that a window is in; 0 for the root, or when there is no such window. */
 unsigned long windows_parent(struct x11 *x, unsigned long window);
 /* The child of the root that a window is in, itself perhaps; 0 when there is no such window. */
