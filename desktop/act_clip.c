@@ -83,7 +83,8 @@ static int paste_read(struct job *job, struct cua_err *err) {
 /* Until both are known, or for so long. */
 static int paste_known(struct job *job, struct cua_err *err) {
 	(void)err;
-	uint64_t spent_ms = (loop_now_us() - job->start_us) / 1000;
+	/* Not since it was asked for: it may have waited for other input. */
+	uint64_t spent_ms = (loop_now_us() - job->begin_us) / 1000;
 	bool known = job->read[0].over && (!job->primary || job->read[1].over);
 	return known || spent_ms >= BEFORE_MS ? 0 : (int)(BEFORE_MS - spent_ms);
 }

@@ -249,6 +249,32 @@ START_TEST(pastes_in_order) {
 }
 END_TEST
 
+/* What another program has is put back, however long the paste waited for its turn. */
+START_TEST(restores_what_another_program_had_after_waiting) {
+	const char *owner[] = {
+		"sh", "-c", "printf theirs | exec xclip -quiet -selection clipboard", NULL};
+	const cua_Args get = {0};
+	const cua_Args text = {.has_text = true};
+	cua_Args hold = {.keys_count = 1, .has_hold = true, .hold = 1200};
+	bool theirs = false;
+	start_xterm("stty -echo; while read -r l; do printf '%s\\n' \"$l\"; done");
+	pid_t pid = xvfb_spawn(owner, -1);
+	for (int left = WAIT_MS; !theirs; left -= 20) {
+		ck_assert_int_gt(left, 0);
+		(void)poll(NULL, 0, 20);
+		theirs = !desk_do(&d, CUA_ACTION_CLIPBOARD_GET, &get)->empty;
+	}
+	(void)snprintf(hold.keys[0], sizeof(hold.keys[0]), "shift");
+	(void)desk_send(&d, CUA_ACTION_KEY, &hold, NULL);
+	(void)desk_send(&d, CUA_ACTION_PASTE, &text, "pasted\n");
+	check_ok(desk_answer(&d, WAIT_MS));
+	check_ok(desk_answer(&d, WAIT_MS));
+	wait_line("pasted");
+	check_clipboard(0, "theirs");
+	xvfb_kill(pid);
+}
+END_TEST
+
 START_TEST(pastes_much_into_xterm) {
 	enum { MUCH = 600000 };
 	start_xterm("stty raw -echo; echo RAW; exec cat");
@@ -487,7 +513,8 @@ START_TEST(a_lost_client_ends_the_paste) {
 END_TEST
 
 int main(void) {
-	const TTest *const tests[] = {pastes_into_xterm, pastes_in_order, pastes_much_into_xterm,
+	const TTest *const tests[] = {pastes_into_xterm, pastes_in_order,
+		restores_what_another_program_had_after_waiting, pastes_much_into_xterm,
 		keeps_what_a_killed_xterm_had, pastes_into_gtk, pastes_over_a_selection_in_gtk,
 		takes_over_from_gtk, pastes_into_qt, takes_over_from_qt,
 		pastes_into_chromium_and_takes_over, says_that_nobody_took_it,
