@@ -339,7 +339,6 @@ CUA_DEFINE_CLEANUP(struct clip_fetch *, clip_fetch_free)
 int clip_fetch_begin(struct clip_sel *sel, struct cua_err *err) {
 	struct clipboard *c = sel->c;
 	_cleanup_(clip_fetch_free_p) struct clip_fetch *f = calloc(1, sizeof(*f));
-	XSetWindowAttributes attributes = {.event_mask = PropertyChangeMask};
 	if (!f) {
 		return cua_err_set(err, CUA_EXHAUSTED, "no memory to read the selection");
 	}
@@ -349,12 +348,11 @@ int clip_fetch_begin(struct clip_sel *sel, struct cua_err *err) {
 	if (!f->timer) {
 		return -CUA_EXHAUSTED;
 	}
-	f->time = clip_time(c);
+	f->time = x11_time(c->x);
 	if (f->time == 0) {
 		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
 	}
-	f->window = XCreateWindow(c->x->display, c->x->root, -10, -10, 1, 1, 0, 0, InputOnly,
-		CopyFromParent, CWEventMask, &attributes);
+	f->window = x11_hidden_window(c->x, PropertyChangeMask);
 	sel->fetch = take_ptr(f);
 	ask(sel->fetch, c->atom[A_TARGETS]);
 	return 0;

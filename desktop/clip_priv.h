@@ -58,7 +58,6 @@ struct clipboard {
 	struct loop *loop;
 	struct x11 *x;
 	Window window; /* the owner */
-	Window clock; /* its property events tell the time */
 	size_t chunk; /* bytes of one property */
 	Atom atom[A_MAX_];
 	struct clip_sel sel[CLIP_MAX_];
@@ -70,8 +69,6 @@ struct clipboard {
 	struct clip_paste *paste;
 };
 
-/* The server's time now, by one round trip. 0 when the server is gone. */
-Time clip_time(struct clipboard *c);
 /* Makes a window of ours the owner of a selection, or nobody (None). The time of it; 0 when it did
  * not happen. */
 Time clip_own(struct clipboard *c, Atom selection, Window owner);
@@ -99,8 +96,8 @@ bool clip_keep_save(struct clipboard *c, const XSelectionRequestEvent *request);
 void clip_serve(struct clipboard *c, const XSelectionRequestEvent *request);
 /* Tells a requestor: its property is filled or, when done is false, refused. */
 void clip_serve_notify(struct clipboard *c, const XSelectionRequestEvent *request, bool done);
-/* Events of requestors' windows; true when it was about a transfer. */
-bool clip_serve_event(struct clipboard *c, const XEvent *event);
+/* Events of requestors' windows; others may need them, too. */
+void clip_serve_event(struct clipboard *c, const XEvent *event);
 /* Ends transfers: all, or with a text those of others. */
 void clip_serve_end(struct clipboard *c, const struct clip_text *but);
 

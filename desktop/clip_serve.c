@@ -191,7 +191,7 @@ static bool send_text(struct clip_out *out) {
 	return done;
 }
 
-bool clip_serve_event(struct clipboard *c, const XEvent *event) {
+void clip_serve_event(struct clipboard *c, const XEvent *event) {
 	if (event->type == PropertyNotify && event->xproperty.state == PropertyDelete) {
 		struct clip_out *out = out_find(c, event->xproperty.window, event->xproperty.atom);
 		if (out) {
@@ -205,7 +205,6 @@ bool clip_serve_event(struct clipboard *c, const XEvent *event) {
 			out_free(out, false);
 		}
 	}
-	return false;
 }
 
 void clip_serve_end(struct clipboard *c, const struct clip_text *but) {

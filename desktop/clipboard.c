@@ -32,28 +32,9 @@ static const char *const atom_names[A_MAX_] = {
 
 /* ---------------------------------------------------------------- owning */
 
-Time clip_time(struct clipboard *c) {
-	struct x11 *x = c->x;
-	XEvent event = {0};
-	Time now = 0;
-	if (x->lost) {
-		return 0;
-	}
-	/* Appending nothing makes the server tell its time. */
-	(void)XChangeProperty(x->display, c->clock, c->atom[A_TIMESTAMP], XA_INTEGER, 32,
-		PropModeAppend, (const unsigned char *)"", 0);
-	if (x11_sync(x, NULL) < 0) {
-		return 0;
-	}
-	while (XCheckTypedWindowEvent(x->display, c->clock, PropertyNotify, &event)) {
-		now = event.xproperty.time;
-	}
-	return now;
-}
-
 /* The serial is that of the request that changed the owner. */
 static Time own(struct clipboard *c, Atom selection, Window owner, unsigned long *ret_serial) {
-	Time now = clip_time(c);
+	Time now = x11_time(c->x);
 	if (now == 0 || c->x->lost) {
 		return 0;
 	}
@@ -196,20 +177,17 @@ bool clipboard_event(struct clipboard *c, XEvent *event) {
 	case SelectionClear: /* XFixes tells it too */
 	case PropertyNotify:
 	case DestroyNotify:
-		return clip_fetch_event(c, event) || clip_serve_event(c, event) ||
-		       event->xany.window == c->clock || event->type == SelectionClear;
+		if (clip_fetch_event(c, event)) {
+			return true;
+		}
+		clip_serve_event(c, event);
+		return event->type == SelectionClear;
 	default:
 		return false;
 	}
 }
 
 /* ---------------------------------------------------------------- life */
-
-static Window new_window(struct x11 *x, long mask) {
-	XSetWindowAttributes attributes = {.event_mask = mask, .override_redirect = True};
-	return XCreateWindow(x->display, x->root, -10, -10, 1, 1, 0, 0, InputOnly, CopyFromParent,
-		CWEventMask | CWOverrideRedirect, &attributes);
-}
 
 static size_t chunk_of(struct x11 *x) {
 	long units = XExtendedMaxRequestSize(x->display);
@@ -230,8 +208,7 @@ static int begin(struct clipboard *c, struct cua_err *err) {
 	if (x->lost || !XInternAtoms(x->display, names, A_MAX_, False, c->atom)) {
 		return cua_err_set(err, CUA_NOT_FOUND, "the X server is gone");
 	}
-	c->window = new_window(x, NoEventMask);
-	c->clock = new_window(x, PropertyChangeMask);
+	c->window = x11_hidden_window(x, NoEventMask);
 	c->chunk = chunk_of(x);
 	for (size_t i = 0; i < CLIP_MAX_; i++) {
 		c->sel[i].c = c;
@@ -274,7 +251,6 @@ struct clipboard *clipboard_free(struct clipboard *c) {
 	}
 	if (!c->x->lost && c->window) {
 		(void)XDestroyWindow(c->x->display, c->window);
-		(void)XDestroyWindow(c->x->display, c->clock);
 		x11_flush(c->x);
 	}
 	free(c);

@@ -16,22 +16,6 @@
 #define HAS_SIZE (1L << 10 | 1L << 11)
 #define SOURCE_BITS (2L << 12)
 
-/* The server's time now: managers do not heed what is older than the last input. */
-static Time server_time(struct x11 *x) {
-	XEvent event = {.xproperty.time = CurrentTime};
-	if (x->lost) {
-		return CurrentTime;
-	}
-	Window w = XCreateSimpleWindow(x->display, x->root, -1, -1, 1, 1, 0, 0, 0);
-	(void)XSelectInput(x->display, w, PropertyChangeMask);
-	(void)XChangeProperty(x->display, w, XA_WM_NAME, XA_STRING, 8, PropModeAppend, NULL, 0);
-	if (x11_sync(x, NULL) == 0) {
-		(void)XCheckTypedWindowEvent(x->display, w, PropertyNotify, &event);
-	}
-	(void)XDestroyWindow(x->display, w);
-	return event.xproperty.time;
-}
-
 static void send_message(struct x11 *x, Window to, long mask, const XClientMessageEvent *message) {
 	XEvent event = {.xclient = *message};
 	event.xclient.type = ClientMessage;
@@ -143,14 +127,15 @@ static void close_directly(struct x11 *x, Window w) {
 	}
 	XClientMessageEvent message = {.window = w, .message_type = x->atom.WM_PROTOCOLS};
 	message.data.l[0] = (long)x->atom.WM_DELETE_WINDOW;
-	message.data.l[1] = (long)server_time(x);
+	message.data.l[1] = (long)x11_time(x);
 	send_message(x, w, NoEventMask, &message);
 }
 
 /* ---------------------------------------------------------------- each wish */
 
 int winact_focus(struct x11 *x, uint32_t id, struct cua_err *err) {
-	long now = (long)server_time(x);
+	/* Managers do not heed what is older than the last input. */
+	long now = (long)x11_time(x);
 	if (windows_managed(x)) {
 		const long data[5] = {SOURCE_PAGER, now};
 		ask_manager(x, id, x->atom._NET_ACTIVE_WINDOW, data);
@@ -213,7 +198,7 @@ int winact_restore(struct x11 *x, const cua_Window *window, struct cua_err *err)
 
 int winact_close(struct x11 *x, uint32_t id, struct cua_err *err) {
 	if (windows_managed(x)) {
-		const long data[5] = {(long)server_time(x), SOURCE_PAGER};
+		const long data[5] = {(long)x11_time(x), SOURCE_PAGER};
 		ask_manager(x, id, x->atom._NET_CLOSE_WINDOW, data);
 	} else if (!x->lost) {
 		close_directly(x, id);

@@ -286,6 +286,34 @@ int x11_trap_end(struct x11 *x, unsigned mark) {
 	return x->error_count != mark ? x->error_code : 0;
 }
 
+Window x11_hidden_window(struct x11 *x, long events) {
+	XSetWindowAttributes attributes = {.event_mask = events, .override_redirect = True};
+	return x->lost ? None
+		       : XCreateWindow(x->display, x->root, -10, -10, 1, 1, 0, 0, InputOnly,
+				 CopyFromParent, CWEventMask | CWOverrideRedirect, &attributes);
+}
+
+Time x11_time(struct x11 *x) {
+	XEvent event = {0};
+	Time now = 0;
+	if (x->clock == None) {
+		x->clock = x11_hidden_window(x, PropertyChangeMask);
+	}
+	if (x->lost) {
+		return 0;
+	}
+	/* Appending nothing makes the server tell its time. */
+	(void)XChangeProperty(x->display, x->clock, XA_WM_NAME, XA_STRING, 8, PropModeAppend,
+		(const unsigned char *)"", 0);
+	if (x11_sync(x, NULL) < 0) {
+		return 0;
+	}
+	while (XCheckTypedWindowEvent(x->display, x->clock, PropertyNotify, &event)) {
+		now = event.xproperty.time;
+	}
+	return now;
+}
+
 /* What XGetWindowProperty returned; the data is Xlib's. */
 struct property {
 	Atom type;

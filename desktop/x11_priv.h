@@ -55,6 +55,7 @@ struct x11 {
 	int height;
 	bool lost; /* the server is gone */
 	bool has_dpms;
+	Window clock; /* its property events tell the time; None until it is asked for */
 	unsigned error_count; /* X errors so far */
 	int error_code; /* the last one's, for example BadMatch */
 	int xtest_opcode; /* 0 where the server lacks it; x11_open() insists on all but these */
@@ -73,6 +74,11 @@ unsigned x11_trap(const struct x11 *x);
 /* Waits for the calls since x11_trap(). 0 when all went well, the X error code of the last that
  * did not, or -1 when the server is gone. */
 int x11_trap_end(struct x11 *x, unsigned mark);
+
+/* Creates a window that is never shown, with these events. None when the server is gone. */
+Window x11_hidden_window(struct x11 *x, long events);
+/* The server's time now, by one round trip. 0, which is CurrentTime, when the server is gone. */
+Time x11_time(struct x11 *x);
 
 /* Reads a property of 32-bit items (XA_WINDOW, XA_CARDINAL, XA_ATOM) into ret, at most max of them.
  * The number of items; 0 when the property is absent or of another type or format. */
