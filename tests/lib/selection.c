@@ -59,11 +59,11 @@ static void owner_piece(struct owner *o) {
 }
 
 static bool owner_convert(struct owner *o, const XSelectionRequestEvent *r) {
-	Atom list[2] = {atom("TARGETS"), atom(o->target)};
+	Atom list[3] = {atom("TARGETS"), atom(o->target), o->hint ? atom(o->hint) : None};
 	long size = (long)o->announced;
 	if (r->target == list[0] && !o->no_targets) {
 		XChangeProperty(display, r->requestor, r->property, XA_ATOM, 32, PropModeReplace,
-			(unsigned char *)list, 2);
+			(unsigned char *)list, o->hint ? 3 : 2);
 		return true;
 	}
 	if (r->target != list[1] || o->behaviour == REFUSES) {

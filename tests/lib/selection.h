@@ -20,7 +20,8 @@ enum behaviour { WHOLE, PIECES, ENDLESS, STALLS, SILENT, REFUSES };
 
 struct owner {
 	Window window;
-	const char *target; /* the only one offered besides TARGETS */
+	const char *target; /* the only one offered besides TARGETS and the hint */
+	const char *hint; /* another one that is offered and never given, or NULL */
 	const char *type; /* of what is sent */
 	int format;
 	const char *data;

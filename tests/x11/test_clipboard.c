@@ -714,14 +714,15 @@ START_TEST(does_not_bring_back_older_content) {
 END_TEST
 
 START_TEST(does_not_keep_passwords) {
-	struct owner secret = {.target = "x-kde-passwordManagerHint",
-		.type = "STRING",
+	struct owner secret = {.target = "UTF8_STRING",
+		.hint = "x-kde-passwordManagerHint",
+		.type = "UTF8_STRING",
 		.format = 8,
 		.data = "secret",
 		.len = 6,
 		.behaviour = WHOLE};
 	own(&secret, "CLIPBOARD");
-	(void)get_from(&secret, 0);
+	check_content(get_from(&secret, 0), "secret");
 	XDestroyWindow(display, secret.window);
 	XSync(display, False);
 	(void)poll(NULL, 0, 100);
