@@ -105,10 +105,9 @@ static bool same_place(const struct place *a, const struct place *b) {
 	       a->part.width == b->part.width && a->part.height == b->part.height;
 }
 
-/* Copies this part of the pixmap; `from` has its rows without gaps. */
+/* Copies this part of the window's; `from` has its rows without gaps. */
 static void copy_part(
 	struct frame *to, const uint32_t *from, const struct place *place, struct rect part) {
-	part = rect_intersect(part, place->part);
 	for (int y = part.y; y < part.y + part.height; y++) {
 		size_t row = (size_t)(y - place->part.y) * (size_t)to->width;
 		for (int x = part.x - place->part.x; x < part.x - place->part.x + part.width; x++) {
@@ -146,11 +145,15 @@ static void copy_shaped(const struct shape *shape, const struct place *place, co
 		copy_part(to, from, place, place->part);
 		return;
 	}
-	for (int i = 0; i < shape->count; i++) {
+	/* Rectangles of a shape do not overlap: a server that says so would have us copy for ever. */
+	int64_t left = (int64_t)to->width * to->height;
+	for (int i = 0; i < shape->count && left > 0; i++) {
 		const XRectangle *r = &shape->rects[i];
-		copy_part(to, from, place,
-			(struct rect){
-				r->x + place->border, r->y + place->border, r->width, r->height});
+		const struct rect seen = {
+			r->x + place->border, r->y + place->border, r->width, r->height};
+		struct rect part = rect_intersect(seen, place->part);
+		left -= (int64_t)part.width * part.height;
+		copy_part(to, from, place, part);
 	}
 }
 
