@@ -51,7 +51,7 @@
 #define CUA_CLIPBOARD_MAX (16u << 20) /* one text of the clipboard */
 #define CUA_CLIP_TRANSFERS 32 /* texts on their way to programs */
 #define CUA_CLIP_STALL_MS 4500 /* a transfer between programs without progress */
-#define CUA_CLIP_TOTAL_MS 15000 /* reading a selection */
+#define CUA_CLIP_TOTAL_MS 15000 /* reading a selection, or a program reading a paste */
 #define CUA_PASTE_MS 2000 /* until a program has asked for what it is to paste */
 #define CUA_WORKER_SOCKETS 4 /* connections into the container that a worker waits for */
 #define CUA_UI_NODES_MAX 10000 /* accessible nodes in an answer, or looked at for one */

@@ -116,16 +116,27 @@ static int paste_press(struct job *job, struct cua_err *err) {
 	return r;
 }
 
+/* Milliseconds that are left until the program has been quiet for long enough. One that asks for ever,
+ * as some do to know whether there is something to paste, is not waited for. */
+static unsigned paste_left(const struct clip_paste_state *state) {
+	unsigned quiet_ms = CUA_PASTE_MS;
+	unsigned most_ms = CUA_CLIP_TOTAL_MS;
+	if (state->taken == CLIP_TAKEN) {
+		quiet_ms = state->took_ms * 2 < AGAIN_MS ? AGAIN_MS : state->took_ms * 2;
+		quiet_ms = quiet_ms > AGAIN_MAX_MS ? AGAIN_MAX_MS : quiet_ms;
+		quiet_ms = state->more ? MORE_MS : quiet_ms;
+		most_ms = MORE_MS + state->took_ms * 3; /* the second time takes no longer */
+	}
+	unsigned quiet_left = quiet_ms > state->quiet_ms ? quiet_ms - state->quiet_ms : 0;
+	unsigned left = most_ms > state->since_ms ? most_ms - state->since_ms : 0;
+	return quiet_left < left ? quiet_left : left;
+}
+
 static int paste_wait(struct job *job, struct cua_err *err) {
 	struct clip_paste_state state = clip_paste_state(job->paste);
-	unsigned wait_ms = CUA_PASTE_MS;
-	if (state.taken == CLIP_TAKEN) {
-		wait_ms = state.took_ms * 2 < AGAIN_MS ? AGAIN_MS : state.took_ms * 2;
-		wait_ms = wait_ms > AGAIN_MAX_MS ? AGAIN_MAX_MS : wait_ms;
-		wait_ms = state.more ? MORE_MS : wait_ms;
-	}
-	if (state.quiet_ms < wait_ms) {
-		return (int)(wait_ms - state.quiet_ms);
+	unsigned left_ms = paste_left(&state);
+	if (left_ms > 0) {
+		return (int)left_ms;
 	}
 	if (state.taken >= CLIP_GIVEN) {
 		return 0;

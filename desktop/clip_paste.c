@@ -182,8 +182,9 @@ void clip_paste_note(
 }
 
 struct clip_paste_state clip_paste_state(const struct clip_paste *p) {
-	struct clip_paste_state state = {
-		.quiet_ms = (unsigned)((loop_now_us() - p->last_us) / 1000)};
+	uint64_t now_us = loop_now_us();
+	struct clip_paste_state state = {.quiet_ms = (unsigned)((now_us - p->last_us) / 1000),
+		.since_ms = (unsigned)((now_us - p->pressed_us) / 1000)};
 	if (p->taken_us) {
 		state.taken = CLIP_TAKEN;
 		state.more = p->times == 1 && p->asks_on;

@@ -62,6 +62,7 @@ enum clip_taken {
 struct clip_paste_state {
 	enum clip_taken taken;
 	unsigned quiet_ms; /* since the last sign of the program or, without one, the chord */
+	unsigned since_ms; /* the chord */
 	unsigned took_ms; /* from the chord to the first CLIP_TAKEN */
 	bool more; /* it asks on after that, so it will read the text once more */
 };

@@ -512,13 +512,61 @@ START_TEST(a_lost_client_ends_the_paste) {
 }
 END_TEST
 
+/* Takes the text at the first key and then asks what there is, again and again. Returns the answer. */
+static const cua_ActionResult *paste_into_one_that_asks_on(Window w) {
+	Atom clipboard = XInternAtom(display, "CLIPBOARD", False);
+	Atom targets = XInternAtom(display, "TARGETS", False);
+	Atom utf8 = XInternAtom(display, "UTF8_STRING", False);
+	Atom property = XInternAtom(display, "TEST_PASTED", False);
+	const cua_Args args = {.has_text = true};
+	bool pressed = false;
+	struct pollfd front = {.fd = d.front, .events = POLLIN};
+	(void)desk_send(&d, CUA_ACTION_PASTE, &args, "taken");
+	for (int left = WAIT_MS; poll(&front, 1, 20) == 0; left -= 20) {
+		ck_assert_int_gt(left, 0);
+		while (XPending(display) > 0) {
+			XEvent event;
+			(void)XNextEvent(display, &event);
+			if (event.type == KeyPress && !pressed) {
+				XConvertSelection(
+					display, clipboard, utf8, property, w, CurrentTime);
+				pressed = true;
+			} else if (event.type == SelectionNotify &&
+				   event.xselection.property == property) {
+				XDeleteProperty(display, w, property);
+			}
+		}
+		if (pressed) {
+			XConvertSelection(display, clipboard, targets, targets, w, CurrentTime);
+		}
+		XFlush(display);
+	}
+	return desk_answer(&d, WAIT_MS);
+}
+
+START_TEST(ends_though_a_program_asks_for_ever) {
+	XSetWindowAttributes a = {
+		.override_redirect = True, .event_mask = KeyPressMask | StructureNotifyMask};
+	Window w = XCreateWindow(display, DefaultRootWindow(display), 0, 0, 100, 100, 0,
+		CopyFromParent, InputOutput, CopyFromParent, CWOverrideRedirect | CWEventMask, &a);
+	XEvent event;
+	XMapWindow(display, w);
+	XWindowEvent(display, w, StructureNotifyMask, &event);
+	XSetInputFocus(display, w, RevertToNone, CurrentTime);
+	XSync(display, False);
+	set("old", 0);
+	check_ok(paste_into_one_that_asks_on(w));
+	check_clipboard(0, "old");
+}
+END_TEST
+
 int main(void) {
 	const TTest *const tests[] = {pastes_into_xterm, pastes_in_order,
 		restores_what_another_program_had_after_waiting, pastes_much_into_xterm,
 		keeps_what_a_killed_xterm_had, pastes_into_gtk, pastes_over_a_selection_in_gtk,
 		takes_over_from_gtk, pastes_into_qt, takes_over_from_qt,
 		pastes_into_chromium_and_takes_over, says_that_nobody_took_it,
-		a_lost_client_ends_the_paste};
+		a_lost_client_ends_the_paste, ends_though_a_program_asks_for_ever};
 	const struct suite_case cases[] = {
 		{.name = "paste",
 			.setup = setup,
