@@ -175,6 +175,7 @@ void act_input_undo(struct job *job) {
 static int stage_over(struct job *job, struct cua_err *err) {
 	const cua_Args *args = &job->call.args;
 	act_input_undo(job);
+	act_window_undo(job); /* the next action may watch the same window already */
 	int r = x11_sync(job->scene->x, err);
 	scene_input(job->scene, input_holds(job->scene->input));
 	if (r == 0 && args->has_settle && args->settle > 0) {
