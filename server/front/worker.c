@@ -87,12 +87,21 @@ static bool on_result(void *data, struct cua_msg *msg, const struct cua_err *err
 
 static uint64_t text_ms(const struct cua_call *call) {
 	const cua_Args *args = &call->args;
-	if (call->id != CUA_ACTION_TYPE) {
+	if (call->id != CUA_ACTION_TYPE && call->id != CUA_ACTION_UI_SET_VALUE) {
 		return 0;
 	}
 	struct cua_span text = cua_call_blob(call, args->has_text, args->text);
 	/* characters are at most as many as bytes; one millisecond for each is ample */
 	return text.len * (1 + (args->has_delay ? (uint64_t)args->delay : 0));
+}
+
+static uint64_t timeout_ms(const struct cua_call *call) {
+	const cua_Args *args = &call->args;
+	if (call->id == CUA_ACTION_WAIT_FOR) {
+		return args->has_timeout ? args->timeout : CUA_WAIT_FOR_MS;
+	}
+	/* of the actions on accessible nodes: to find the node, to tell it, and to see that it did it */
+	return args->has_timeout ? UINT64_C(3) * args->timeout : 0;
 }
 
 /* How long the worker may take for it, in milliseconds. */
@@ -107,10 +116,7 @@ uint64_t worker_deadline_ms(const struct cua_call *call) {
 	ms += args->has_ms ? args->ms : 0;
 	ms += args->has_duration ? args->duration : 0;
 	ms += keys * repeat * (args->has_hold ? (uint64_t)args->hold : 1);
-	if (call->id == CUA_ACTION_WAIT_FOR) {
-		ms += args->has_timeout ? args->timeout : CUA_WAIT_FOR_MS;
-	}
-	return ms + text_ms(call);
+	return ms + timeout_ms(call) + text_ms(call);
 }
 
 int worker_request(struct worker *worker, const struct cua_call *call, uint32_t lease,

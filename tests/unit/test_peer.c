@@ -362,6 +362,9 @@ START_TEST(a_worker_has_the_time_that_its_action_takes) {
 			20000},
 		{"{\"action\":\"key\",\"keys\":[\"a\",\"b\"],\"repeat\":5,\"hold\":1000}", 10000},
 		{"{\"action\":\"type\",\"text\":\"abcdefghij\",\"delay\":500}", 5000},
+		{"{\"action\":\"wait_for\",\"text\":\"x\",\"timeout\":60000}", 60000},
+		{"{\"action\":\"ui_set_value\",\"name\":\"x\",\"value\":\"y\",\"timeout\":15000}",
+			45000},
 	};
 	for (size_t i = 0; i < CUA_COUNT(kinds); i++) {
 		json_t *json = json_loads(kinds[i].action, 0, NULL);
