@@ -9,6 +9,7 @@
 
 #define PREFIX "/org/a11y/atspi/accessible/"
 #define STEP ((size_t)256 << 10) /* by which a list of encoded nodes grows */
+#define NODE_ROOM (cua_UiNode_size + (size_t)8) /* an encoded node and its length at most */
 #define SLOTS 32768 /* a power of two, more than twice the nodes */
 
 /* ---------------------------------------------------------------- programs and nodes */
@@ -240,7 +241,7 @@ static void encoder_done(struct encoder *encoder) {
 /* 1, 0 when the node cannot be told, negative. */
 static int encode_one(struct ui_nodes *nodes, struct encoder *to, uint32_t number, bool flat,
 	struct cua_err *err) {
-	if (to->space - to->len < sizeof(to->wire)) {
+	if (to->space - to->len < NODE_ROOM) {
 		size_t space = to->space + STEP;
 		uint8_t *data = realloc(to->data, space);
 		if (!data) {

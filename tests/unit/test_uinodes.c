@@ -212,8 +212,43 @@ START_TEST(test_encoding) {
 }
 END_TEST
 
+/* A list of the longest nodes that there can be, at every place where its room may end. */
+START_TEST(test_encoding_long_nodes) {
+	enum { LONG = 120 };
+	static char text[CUA_UI_VALUE_MAX + 1];
+	struct ui_nodes nodes = {.tag = "abcd"};
+	uint32_t list[LONG];
+	char path[288];
+	memset(text, 'x', CUA_UI_VALUE_MAX);
+	for (uint32_t i = 0; i < LONG; i++) {
+		(void)snprintf(path, sizeof(path), "/%0277u", i);
+		list[i] = add(&nodes, path, UI_NONE);
+		struct ui_node *node = &nodes.node[list[i]];
+		node->role = node->children_cut = UINT32_MAX;
+		node->states = UINT64_MAX;
+		node->has_bounds = true;
+		node->bounds = (struct rect){-1, -1, INT32_MAX, INT32_MAX};
+		node->action_count = UI_ACTIONS;
+		ui_nodes_text(&nodes, &node->name, text, CUA_UI_NAME_MAX);
+		ui_nodes_text(&nodes, &node->value, text, CUA_UI_VALUE_MAX);
+		for (size_t k = 0; k < UI_ACTIONS; k++) {
+			ui_nodes_text(&nodes, &node->action[k], text, 47);
+		}
+	}
+	for (size_t len = 0; len <= CUA_UI_VALUE_MAX; len++) {
+		struct cua_span encoded = {0};
+		ui_nodes_text(&nodes, &nodes.node[0].value, text, len);
+		ck_assert_msg(ui_nodes_encode(&nodes, list, LONG, true, &encoded, &err) == 0,
+			"%zu: %s", len, err.message);
+		free((void *)(uintptr_t)encoded.data);
+	}
+	ui_nodes_done(&nodes);
+}
+END_TEST
+
 int main(void) {
 	const TTest *const tests[] = {test_names_match, test_roles_and_states, test_refused_queries,
-		test_patterns_end, test_order_and_cycles, test_ids, test_limits, test_encoding};
+		test_patterns_end, test_order_and_cycles, test_ids, test_limits, test_encoding,
+		test_encoding_long_nodes};
 	return suite_run("uinodes", tests, CUA_COUNT(tests));
 }
