@@ -477,9 +477,12 @@ static void ask_details(struct ui_walk *walk, uint32_t number) {
 
 /* A program's own node and its windows say what is in scope. */
 static unsigned needed(const struct ui_walk *walk, const struct ui_node *node) {
-	bool decides =
-		!walk->config.hidden || (walk->config.scope != UI_SCOPE_ALL && node->depth <= 1);
-	return walk->walking && walk->expand && decides ? UI_ASK_STATES : 0;
+	bool window = walk->config.scope != UI_SCOPE_ALL && node->depth <= 1;
+	bool decides = !walk->config.hidden || window;
+	if (!walk->walking || !walk->expand) {
+		return 0;
+	}
+	return (decides ? UI_ASK_STATES : 0u) | (window ? UI_ASK_NAME : 0u);
 }
 
 static void ask_node(struct ui_walk *walk, uint32_t number) {

@@ -80,6 +80,9 @@ class Nodes(unittest.TestCase):
         window = self.rpc("ui_tree", scope="window")
         self.assertIn("document web", {n["role"] for n in flat(window["nodes"])})
         self.assertEqual([n["role"] for n in window["nodes"]], ["application"])
+        for query in {"role": "push button"}, {"states": ["focusable"]}, {"name": "Send"}:
+            found = self.find(scope="window", **query)
+            self.assertIn("Send", {n["name"] for n in found}, query)
 
     def test_program_that_hangs(self):
         self.rpc("exec", command="pkill -KILL mousepad")
