@@ -140,10 +140,6 @@ static void ask_values(struct ui_find *find) {
 
 static void after_walk(struct ui_find *find) {
 	struct ui_nodes *nodes = ui_walk_nodes(find->walk);
-	if (ui_walk_failed(find->walk, &find->why)) {
-		end(find);
-		return;
-	}
 	find->list = malloc((nodes->count + 1) * sizeof(*find->list));
 	if (!find->list) {
 		(void)cua_err_set(&find->why, CUA_EXHAUSTED, "no memory for the nodes");
@@ -169,6 +165,10 @@ static void after_walk(struct ui_find *find) {
 
 static void on_walked(void *ctx) {
 	struct ui_find *find = ctx;
+	if (ui_walk_failed(find->walk, &find->why)) {
+		end(find);
+		return;
+	}
 	switch (find->step) {
 	case STEP_CONNECT:
 		break;

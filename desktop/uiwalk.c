@@ -610,7 +610,10 @@ struct ui_nodes *ui_walk_nodes(struct ui_walk *walk) {
 
 bool ui_walk_failed(const struct ui_walk *walk, struct cua_err *ret_why) {
 	*ret_why = walk->why;
-	return walk->why.code != CUA_OK;
+	if (walk->why.code == CUA_OK && !ui_walk_bus(walk)) {
+		(void)cua_err_set(ret_why, CUA_CONFLICT, "the accessibility bus is gone");
+	}
+	return ret_why->code != CUA_OK;
 }
 
 void ui_walk_ask(struct ui_walk *walk, const uint32_t *list, uint32_t count, unsigned ask) {

@@ -41,13 +41,14 @@ struct ui_walk_config {
 	uint32_t depth; /* levels below the programs' own nodes */
 	uint32_t nodes; /* at most so many are asked; CUA_UI_NODES_MAX at most */
 	bool hidden; /* also nodes that do not show */
-	unsigned ask; /* or-ed enum ui_question: of every node; states are if they decide */
+	unsigned ask; /* or-ed enum ui_question: of every node; states, names if they decide */
 	uint32_t ms; /* for everything */
 	ui_walk_done *done;
 	void *ctx;
 };
 
-/* Begins to ask what there is, the children of every node in scope and what `ask` says. done is called from the loop when all is known or the time is over. NULL on failure. */
+/* Begins to ask what there is, the children of every node in scope and what `ask` says. done is called
+ * from the loop when all is known or the time is over. NULL on failure. */
 struct ui_walk *ui_walk_new(const struct ui_walk_config *config, struct cua_err *err);
 /* The same for one node by its id, without its children. -CUA_NOT_FOUND for an id that is none. */
 struct ui_walk *ui_walk_node(
@@ -59,7 +60,8 @@ struct ui_walk *ui_walk_free(struct ui_walk *walk);
 struct bus *ui_walk_bus(const struct ui_walk *walk);
 /* What has been found. The fields of nodes may be changed between the steps. */
 struct ui_nodes *ui_walk_nodes(struct ui_walk *walk);
-/* True when nothing could be asked at all, and why: the registry does not answer, or the bus is gone. */
+/* True when what was found is not to be trusted, and why: the registry does not answer, or the bus is
+ * gone, perhaps in the middle. */
 bool ui_walk_failed(const struct ui_walk *walk, struct cua_err *ret_why);
 
 /* Asks these nodes something, although it was asked before; nodes that had no answer yet are asked
