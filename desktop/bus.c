@@ -218,6 +218,8 @@ static int connect_bus(struct bus *bus, struct loop *loop, int fd, struct cua_er
 	if (r >= 0) {
 		(void)sd_bus_set_bus_client(bus->sd, 1);
 		(void)sd_bus_negotiate_creds(bus->sd, 0, 0);
+		/* Nobody is to fill the worker with descriptors. */
+		(void)sd_bus_negotiate_fds(bus->sd, 0);
 		r = sd_bus_start(bus->sd);
 	}
 	if (r < 0) {

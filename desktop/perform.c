@@ -1,4 +1,4 @@
-/* Jobs: from a request to its answer. What an action does is in act_see.c and act_input.c. */
+/* Jobs: from a request to its answer. What an action does is in the files act_*.c. */
 #include "desktop/perform.h"
 
 #include <limits.h>

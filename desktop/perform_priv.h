@@ -74,7 +74,7 @@ struct job {
 };
 
 /* One step of an action: 0 when it is done, milliseconds (at least 1) until the next step,
- * JOB_SETTLES or JOB_WAITS; negative when it failed. */
+ * JOB_SETTLES, JOB_WATCHES or JOB_WAITS; negative when it failed. */
 typedef int act_fn(struct job *job, struct cua_err *err);
 
 /* Has the next step come when a window or the screen changes in another way than by its pixels, but

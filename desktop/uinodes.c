@@ -102,14 +102,14 @@ uint32_t ui_nodes_add(struct ui_nodes *nodes, const char *app, const char *path,
 		return UI_NONE;
 	}
 	uint32_t *slot = slot_of(nodes, app, path);
-	uint32_t number = *slot == 0 ? app_of(nodes, app) : UI_NONE;
-	char *copy = number != UI_NONE ? strdup(path) : NULL;
-	if (!copy) {
+	_cleanup_free_ char *copy = *slot == 0 ? strdup(path) : NULL;
+	uint32_t number = copy ? app_of(nodes, app) : UI_NONE;
+	if (number == UI_NONE) {
 		return UI_NONE;
 	}
 	nodes->bytes += strlen(copy);
-	nodes->node[nodes->count] =
-		(struct ui_node){.app = number, .parent = parent, .next = UI_NONE, .path = copy};
+	nodes->node[nodes->count] = (struct ui_node){
+		.app = number, .parent = parent, .next = UI_NONE, .path = take_ptr(copy)};
 	if (parent != UI_NONE) {
 		nodes->node[nodes->count].depth = (uint16_t)(nodes->node[parent].depth + 1);
 	}
@@ -125,9 +125,12 @@ void ui_nodes_text(struct ui_nodes *nodes, char **at, const char *text, size_t m
 			len--;
 		}
 	}
-	free(*at);
-	*at = strndup(text, len);
-	nodes->bytes += len;
+	char *copy = strndup(text, len);
+	if (copy) {
+		free(*at);
+		*at = copy;
+		nodes->bytes += len;
+	}
 }
 
 /* ---------------------------------------------------------------- ids */

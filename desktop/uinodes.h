@@ -68,7 +68,8 @@ void ui_nodes_done(struct ui_nodes *nodes);
 /* Adds an object of a program below a parent (UI_NONE: at the top). Its number; or UI_NONE: it is
  * there already, or a limit is reached, which `cut` tells then, or there is no memory. */
 uint32_t ui_nodes_add(struct ui_nodes *nodes, const char *app, const char *path, uint32_t parent);
-/* Sets *at, a string of a node, to a copy of at most max bytes, cut between characters. */
+/* Sets *at, a string of a node, to a copy of at most max bytes, cut between characters. Without memory
+ * it stays what it was. */
 void ui_nodes_text(struct ui_nodes *nodes, char **at, const char *text, size_t max);
 
 /* The id of a node for clients: TAG.NAME/NUMBER, or with the whole path after //. False when it would be

@@ -582,6 +582,7 @@ struct ui_walk *ui_walk_node(
 	struct ui_walk *walk = walk_alloc(config, err);
 	uint32_t number = walk ? ui_nodes_add(&walk->nodes, app, path, UI_NONE) : UI_NONE;
 	if (number == UI_NONE) {
+		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory for a node");
 		return ui_walk_free(walk);
 	}
 	walk->one = true;
