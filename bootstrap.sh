@@ -14,7 +14,7 @@ readonly run_packages=(
 )
 readonly build_packages=(
 	check cmake dpkg-dev file gcc libc6-dev libcap-ng-dev libcyaml-dev libisal-dev
-	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpng-dev libseccomp-dev
+	libjansson-dev libjpeg-dev libnanopb-dev libnftables-dev libpcre2-dev libpng-dev libseccomp-dev
 	libsqlite3-dev libssl-dev libsystemd-dev libuv1-dev libwebp-dev libwebsockets-dev libx11-dev
 	libx11-xcb-dev libxcb-res0-dev libxcb-shm0-dev libxcb1-dev libxcomposite-dev libxdamage-dev
 	libxext-dev libxfixes-dev libxrandr-dev libxtst-dev libyaml-dev "lxc-dev|liblxc-dev" make nanopb

@@ -438,8 +438,8 @@ static const struct cua_param wait_for_params[] = {
 			HAS(match),                                                                \
 			.names = ui_matches,                                                       \
 			.fallback = "\"substring\"",                                               \
-			.help = "substring (without regard to case), exact, or regex (POSIX "      \
-				"extended)."},                                                     \
+			.help = "substring (without regard to case), exact, or regex (as in "      \
+				"Perl)."},                                                         \
 	{                                                                                          \
 		.name = "states", .kind = CUA_PARAM_STRINGS, STRINGS_OF(states), .max = 8,         \
 		.help = "States that the node must have, for example [\"showing\"]."               \

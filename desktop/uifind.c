@@ -109,6 +109,10 @@ static void select_nodes(struct ui_find *find, selects *fits) {
 		}
 		find->list[find->count++] = find->list[i];
 	}
+	if (find->config.query && ui_query_slow(find->config.query)) {
+		(void)cua_err_about(&find->why, CUA_INVALID, "name",
+			"the regular expression takes too long on the names that there are");
+	}
 }
 
 /* ---------------------------------------------------------------- steps */

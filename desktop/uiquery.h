@@ -1,5 +1,5 @@
 /* Which accessible nodes are meant: role, name, states. Pure. Patterns and texts are untrusted, so
- * both are bounded: a regular expression has no back references and little repetition. */
+ * the time that a regular expression may take is bounded. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,4 +29,7 @@ struct ui_query *ui_query_free(struct ui_query *query);
 bool ui_query_role(const struct ui_query *query);
 bool ui_query_name(const struct ui_query *query);
 bool ui_query_values(const struct ui_query *query);
-bool ui_query_matches(const struct ui_query *query, const struct ui_subject *subject);
+/* True when all that the query asks for is there. */
+bool ui_query_matches(struct ui_query *query, const struct ui_subject *subject);
+/* True when its regular expression took too long, after which it matches nothing. */
+bool ui_query_slow(const struct ui_query *query);
