@@ -1,6 +1,6 @@
 /* Waiting for a text that an accessible program shows: looked for at first, and again after each
  * change of the screen. Programs tell their nodes later than they paint, so it is looked for some more
- * times then. */
+ * times then, and rested between two looks for as long as one took. */
 #include "desktop/perform_priv.h"
 #include "desktop/uifind.h"
 
@@ -17,6 +17,8 @@ struct text_seek {
 	bool ended; /* the look, which has not been judged yet */
 	bool due; /* another look */
 	unsigned looks; /* since the last change */
+	uint64_t begun_us; /* the last look */
+	uint64_t rest_us; /* no other one before: programs have more to do than to answer */
 	struct loop_timer *later;
 };
 
@@ -41,6 +43,7 @@ static int look(struct text_seek *seek, uint64_t frame, struct cua_err *err) {
 	seek->looks = frame == seek->frame ? seek->looks + 1 : 0;
 	seek->frame = frame;
 	seek->ended = seek->due = false;
+	seek->begun_us = loop_now_us();
 	seek->find = ui_find_new(&(struct ui_find_config){.loop = job_loop(job),
 					 .a11y = job_a11y(job),
 					 .query = query,
@@ -60,6 +63,7 @@ static int judge(struct text_seek *seek, struct cua_err *err) {
 	int r = ui_find_result(seek->find, err);
 	uint32_t count = r == 0 ? ui_find_list(seek->find, &list) : 0;
 	seek->find = ui_find_free(seek->find);
+	seek->rest_us = 2 * loop_now_us() - seek->begun_us;
 	if (r == 0 && count == 0 && seek->looks < LATER_LOOKS) {
 		loop_timer_start(seek->later, LATER_MS(seek->looks));
 	}
@@ -94,7 +98,15 @@ int act_text_there(struct job *job, struct cua_err *err) {
 	}
 	uint64_t frame = capture_frame(job->scene->capture);
 	job->watch_frame = frame;
-	return !seek->find && (seek->due || frame != seek->frame) ? look(seek, frame, err) : 0;
+	if (seek->find || (!seek->due && frame == seek->frame)) {
+		return 0;
+	}
+	uint64_t now_us = loop_now_us();
+	if (!seek->due && now_us < seek->rest_us) {
+		loop_timer_start(seek->later, (seek->rest_us - now_us) / 1000 + 1);
+		return 0;
+	}
+	return look(seek, frame, err);
 }
 
 void act_text_done(struct job *job) {
