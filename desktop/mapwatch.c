@@ -1,5 +1,6 @@
 /* A second connection on which the server's RECORD extension reports all clients' requests for the
- * keyboard map, changes of it, and answers to pings: the stream has them in the order of the server. */
+ * keyboard map, changes of it, answers to pings, and who has the server to itself: the stream has them
+ * in the order of the server. */
 #include "desktop/mapwatch.h"
 
 #include <sys/socket.h>
@@ -62,6 +63,7 @@ struct mapwatch {
 	bool lost;
 	XID client_mask; /* the part of an id that tells the client */
 	XID own;
+	XID grabber; /* other client that has the server to itself; 0: none */
 	struct reader reader; /* has the keyboard */
 	struct target target[TARGETS_MAX]; /* the last one has the keyboard */
 	size_t target_count;
@@ -179,6 +181,19 @@ static void on_xkb(struct mapwatch *w, XID client, unsigned minor) {
 	}
 }
 
+/* The request of a client that has to wait for it is told again when it is its turn. */
+static void on_grab(struct mapwatch *w, XID client) {
+	if (!w->grabber && client != w->own) {
+		w->grabber = client;
+	}
+}
+
+static void on_ungrab(struct mapwatch *w, XID client) {
+	if (client == w->grabber) {
+		w->grabber = 0;
+	}
+}
+
 static void on_request(struct mapwatch *w, XID client, const XRecordInterceptData *data) {
 	if (data->data[0] == w->x->xkb_opcode) {
 		on_xkb(w, client, data->data[1]);
@@ -188,13 +203,20 @@ static void on_request(struct mapwatch *w, XID client, const XRecordInterceptDat
 		map_has_changed(w);
 	} else if (data->data[0] == X_SendEvent) {
 		on_sent(w, client, data);
+	} else if (data->data[0] == X_GrabServer) {
+		on_grab(w, client);
+	} else if (data->data[0] == X_UngrabServer) {
+		on_ungrab(w, client);
 	}
 }
 
 static void on_record(XPointer closure, XRecordInterceptData *data) {
 	struct mapwatch *w = (struct mapwatch *)(void *)closure;
+	XID client = data->id_base & w->client_mask;
 	if (data->category == XRecordFromClient && data->data && data->data_len > 0) {
-		on_request(w, data->id_base & w->client_mask, data);
+		on_request(w, client, data);
+	} else if (data->category == XRecordClientDied) {
+		on_ungrab(w, client);
 	}
 	XRecordFreeData(data);
 }
@@ -209,6 +231,7 @@ static XRecordRange *new_range(
 		range->ext_requests.ext_major.last = (CARD8)w->x->xkb_opcode;
 		range->ext_requests.ext_minor.first = minor;
 		range->ext_requests.ext_minor.last = minor;
+		range->client_died = True;
 	}
 	return range;
 }
@@ -222,7 +245,7 @@ static bool start_record(struct mapwatch *w) {
 	XRecordRange *range[] = {
 		new_range(w, X_ChangeKeyboardMapping, X_GetKeyboardMapping, X_kbGetMap),
 		new_range(w, X_SendEvent, X_SendEvent, X_kbSetMap),
-		new_range(w, X_SendEvent, X_SendEvent, X_kbGetKbdByName),
+		new_range(w, X_GrabServer, X_UngrabServer, X_kbGetKbdByName),
 	};
 	XRecordClientSpec everybody = XRecordAllClients;
 	if (range[0] && range[1] && range[2]) {
@@ -275,6 +298,11 @@ static void process(struct mapwatch *w) {
 	if (!w->lost) {
 		XRecordProcessReplies(w->data);
 	}
+}
+
+bool mapwatch_grabbed(struct mapwatch *w) {
+	process(w);
+	return !w->lost && w->grabber;
 }
 
 static void send_ping(struct mapwatch *w, unsigned long window, struct ping *ret) {

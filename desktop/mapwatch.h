@@ -24,6 +24,9 @@ struct mapwatch *mapwatch_new(struct x11 *x);
 /* NULL is fine. Returns NULL. */
 struct mapwatch *mapwatch_free(struct mapwatch *w);
 
+/* True while another client has the server to itself: who asks for that as well waits for its end. */
+bool mapwatch_grabbed(struct mapwatch *w);
+
 /* A new action: give everybody another chance and the full time, and see who has the keyboard. */
 void mapwatch_begin(struct mapwatch *w);
 /* So many keys were struck since mapwatch_new(); the server has them all. Each key went to a program

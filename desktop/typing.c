@@ -274,15 +274,29 @@ static void strike_some(struct typing *t) {
 	rest(t);
 }
 
+/* Nobody else can change the keyboard until ungrab(); nor can anybody but a client that has the server
+ * to itself already, for whose end we would wait. */
+static bool grab(const struct typing *t) {
+	bool mine = !t->in->x->lost && !(t->in->watch && mapwatch_grabbed(t->in->watch));
+	if (mine) {
+		(void)XGrabServer(t->in->x->display);
+	}
+	return mine;
+}
+
+static void ungrab(const struct typing *t) {
+	if (!t->in->x->lost) {
+		(void)XUngrabServer(t->in->x->display);
+		x11_flush(t->in->x);
+	}
+}
+
 /* Strikes while nobody else can change the keyboard. Programs read keys and changes in the order of
  * the server, so that what is struck before a change is what it was then. 0; 1 when the keyboard is
  * not what was planned for; or negative. */
 static int strike_alone(struct typing *t, struct cua_err *err) {
-	struct x11 *x = t->in->x;
 	uint64_t planned = layout_digest(&t->in->layout);
-	if (!x->lost) {
-		(void)XGrabServer(x->display);
-	}
+	bool grabbed = grab(t);
 	int r = input_reload(t->in, err);
 	bool same = r == 0 && layout_digest(&t->in->layout) == planned;
 	if (same) {
@@ -291,9 +305,8 @@ static int strike_alone(struct typing *t, struct cua_err *err) {
 	} else {
 		t->planned = t->pos;
 	}
-	if (!x->lost) {
-		(void)XUngrabServer(x->display);
-		x11_flush(x);
+	if (grabbed) {
+		ungrab(t);
 	}
 	return r < 0 ? r : !same;
 }

@@ -2,10 +2,12 @@
 #include <check.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <X11/XKBlib.h>
@@ -407,6 +409,32 @@ START_TEST(sends_control_characters_of_chords) {
 }
 END_TEST
 
+/* A program that has the server to itself and hangs; its pid. */
+static pid_t grab_server(void) {
+	pid_t pid = fork();
+	if (pid == 0) {
+		Display *other = XOpenDisplay(s.xvfb.display);
+		(void)XGrabServer(other);
+		(void)XSync(other, False);
+		(void)raise(SIGSTOP);
+		_exit(0);
+	}
+	int status = 0;
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	return pid;
+}
+
+START_TEST(types_while_another_program_has_the_server) {
+	pid_t pid = grab_server();
+	type("hello", 5);
+	ck_assert_int_eq(input_move(s.in, 120, 120, &s.err), 0);
+	ck_assert_int_eq(x11_sync(s.x, &s.err), 0);
+	xvfb_kill(pid);
+	expect("hello", 5);
+	type_and_expect("again");
+}
+END_TEST
+
 START_TEST(refuses_what_it_cannot_type) {
 	const struct {
 		const char *text;
@@ -435,6 +463,7 @@ int main(void) {
 		types_thousands_of_distinct_characters, follows_a_change_of_layout,
 		takes_back_the_keycodes_of_a_worker_that_died, sends_control_characters_of_chords,
 		refuses_what_it_cannot_type};
+	const TTest *const against[] = {types_while_another_program_has_the_server};
 	const struct suite_case cases[] = {
 		{.name = "xterm",
 			.setup = set_up,
@@ -442,6 +471,12 @@ int main(void) {
 			.seconds = 120,
 			.tests = tests,
 			.count = CUA_COUNT(tests)},
+		{.name = "hostile programs",
+			.setup = set_up,
+			.teardown = tear_down,
+			.seconds = 60,
+			.tests = against,
+			.count = CUA_COUNT(against)},
 	};
 	return suite_run_cases("typing", cases, CUA_COUNT(cases));
 }
