@@ -187,6 +187,8 @@ static uint64_t patience(const struct drag *d, uint64_t ms) {
 static int show_where(struct drag *d, struct cua_err *err) {
 	uint64_t begun = d->in->pointing.drag_ms;
 	uint64_t since = begun > d->arrived ? begun : d->arrived;
+	/* A program that begins again and again must not keep the button down. */
+	since = since < d->arrived + WAIT_MAX_MS ? since : d->arrived + WAIT_MAX_MS;
 	uint64_t took = begun > d->started ? begun - d->started : 0;
 	uint64_t need = patience(d, 3 * took > DROP_MS ? 3 * took : DROP_MS);
 	uint64_t passed = input_now() - since;

@@ -178,6 +178,11 @@ START_TEST(scrolls_by_sign) {
 }
 END_TEST
 
+static void on_event(void *ctx, union _XEvent *event) {
+	input_event(ctx, event);
+}
+
+/* Between two steps the worker's loop handles events. */
 static int drag(const int32_t *points, size_t count, unsigned ms) {
 	const struct drag_path path = {points, count};
 	struct drag *d = drag_start(s.in, A, cua_Button_BUTTON_LEFT, &path, ms, &s.err);
@@ -187,6 +192,7 @@ static int drag(const int32_t *points, size_t count, unsigned ms) {
 	int r = 0;
 	while ((r = drag_step(d, &s.err)) > 0) {
 		(void)poll(NULL, 0, r);
+		(void)x11_dispatch(s.x, on_event, s.in);
 	}
 	d = drag_free(d);
 	return r;
@@ -272,6 +278,33 @@ START_TEST(releases_a_drag_that_is_given_up) {
 	ck_assert_uint_eq(recorder_count(&s.rec, RECORD_PRESS, 3), 1);
 	ck_assert_uint_eq(recorder_count(&s.rec, RECORD_RELEASE, 3), 1);
 	OK(click(cua_Button_BUTTON_RIGHT, 1));
+}
+END_TEST
+
+/* Begins to drag something again and again, as fast as it can be seen; its pid. */
+static pid_t drag_endlessly(void) {
+	pid_t pid = fork();
+	if (pid == 0) {
+		Display *other = XOpenDisplay(s.xvfb.display);
+		Window window =
+			XCreateSimpleWindow(other, DefaultRootWindow(other), -5, -5, 1, 1, 0, 0, 0);
+		Atom selection = XInternAtom(other, "XdndSelection", False);
+		for (;;) {
+			(void)XSetSelectionOwner(other, selection, window, CurrentTime);
+			(void)XSync(other, False);
+			(void)poll(NULL, 0, 10);
+		}
+	}
+	return pid;
+}
+
+START_TEST(drops_what_is_dragged_again_and_again) {
+	const int32_t path[] = {10, 10, 300, 300};
+	pid_t pid = drag_endlessly();
+	OK(drag(path, 2, 300));
+	xvfb_kill(pid);
+	settle();
+	ck_assert_uint_eq(recorder_count(&s.rec, RECORD_RELEASE, 1), 1);
 }
 END_TEST
 
@@ -440,10 +473,10 @@ int main(void) {
 		clicks_every_button_once_twice_three_times,
 		keeps_clicks_apart_that_do_not_belong_together, scrolls_by_sign,
 		drags_with_motion_by_every_point, drags_on_the_spot, refuses_bad_drags,
-		releases_a_drag_that_is_given_up, presses_chords_in_order,
-		presses_what_a_sign_needs, presses_keys_that_the_layout_lacks,
-		lets_go_when_a_chord_fails, keeps_what_another_lease_holds, releases_all,
-		survives_the_loss_of_the_server};
+		releases_a_drag_that_is_given_up, drops_what_is_dragged_again_and_again,
+		presses_chords_in_order, presses_what_a_sign_needs,
+		presses_keys_that_the_layout_lacks, lets_go_when_a_chord_fails,
+		keeps_what_another_lease_holds, releases_all, survives_the_loss_of_the_server};
 	const struct suite_case cases[] = {
 		{.name = "recorder",
 			.setup = set_up,
