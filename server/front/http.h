@@ -111,6 +111,8 @@ size_t ws_send(struct ws *ws, struct cua_span data, bool binary);
 size_t ws_send_binary(struct ws *ws, struct cua_span head, struct cua_span body);
 /* Sends text made from JSON; takes the reference. */
 size_t ws_send_json(struct ws *ws, json_t *json);
+/* True when ops->silent was called and the client has shown no sign of life since. */
+bool ws_silent(const struct ws *ws);
 /* Stops and starts reading from the client. */
 void ws_pause(struct ws *ws, bool paused);
 /* Closes with an RFC 6455 code and a reason, after what is queued was sent. */

@@ -182,8 +182,8 @@ static void on_done(void *data, const struct outcome *outcome, const struct cua_
 		rpc->ordered_runs = false;
 	}
 	call_free(call);
-	if (rpc->over) {
-		let_go(rpc); /* an action that had just begun may have pressed something */
+	if (rpc->over || ws_silent(rpc->ws)) {
+		let_go(rpc); /* an action that had begun or waited meanwhile may have pressed something */
 	}
 	run_next(rpc);
 	update_reading(rpc);

@@ -178,6 +178,10 @@ static bool shows_life(const struct ws *ws) {
 	return ws->unsent > 0 ? queued < ws->unsent : queued > 0;
 }
 
+bool ws_silent(const struct ws *ws) {
+	return ws->silent > 0 && !shows_life(ws);
+}
+
 static void on_ping(void *data) {
 	struct ws *ws = data;
 	ws->ping = NULL;

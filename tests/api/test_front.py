@@ -252,6 +252,33 @@ def a_lease_ends_with_its_connection():
 
 
 @test
+def a_silent_client_holds_nothing_that_it_asked_for_before():
+    rpc, silent = Rpc(S), Rpc(S)
+    before = rpc.call("cursor_position")["result"]["x"]
+    begin = time.monotonic()
+    silent.post("wait", ms=16000)  # it is taken for silent after 7 to 14 s
+    silent.post("key_down", key="shift")
+
+    def ended():
+        return rpc.call("cursor_position")["result"]["x"] - before
+    while time.monotonic() < begin + 15:
+        ended()
+        time.sleep(0.2)  # answers pings
+    assert ended() == 1
+    until = begin + 20
+    while ended() < 3:  # after the wait and after the press
+        assert time.monotonic() < until, ended()
+        time.sleep(0.2)
+    for _ in range(2):
+        assert "result" in silent.json()
+    silent.call("key_down", key="shift")  # now it is heard again
+    rpc.call("wait", ms=100)
+    assert ended() == 3
+    silent.close()
+    rpc.close()
+
+
+@test
 def everybody_may_do_what_the_role_says():
     port = int(os.environ["CUAD_PORT"])
     status, _, data = call("POST", "/v1/sessions", {"name": "other"})
