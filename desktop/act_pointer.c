@@ -98,10 +98,10 @@ int act_move(struct job *job, struct cua_err *err) {
 
 int act_click(struct job *job, struct cua_err *err) {
 	const cua_Args *args = &job->call.args;
-	int r = job->at == 0 ? act_move(job, err) : 0;
+	int r = act_move(job, err);
 	return r < 0 ? r
 		     : input_click(job->scene->input, button_of(job),
-			       args->has_count ? args->count : 1, &job->at, err);
+			       args->has_count ? args->count : 1, err);
 }
 
 int act_mouse_down(struct job *job, struct cua_err *err) {

@@ -30,6 +30,15 @@ void input_send_button(struct input *in, uint8_t number, bool down) {
 	}
 }
 
+void input_send_press_after(struct input *in, uint8_t number, unsigned ms) {
+	if (!in->x->lost) {
+		/* It counts from when it last looked at the clock, which this makes it do; there is
+		 * no grab of ours. */
+		(void)XUngrabPointer(in->x->display, CurrentTime);
+		(void)XTestFakeButtonEvent(in->x->display, number, True, ms);
+	}
+}
+
 void input_send_motion(struct input *in, int x, int y) {
 	if (!in->x->lost) {
 		(void)XTestFakeMotionEvent(in->x->display, in->x->screen, x, y, CurrentTime);

@@ -45,14 +45,13 @@ int input_button_up(
 int input_check_free(struct input *in, cua_Button button, struct cua_err *err) CUA_CHECK;
 /* Clicks count times (1 to 3) where the pointer is, fast enough for a double click everywhere; the
  * server has done it on return. 0; or milliseconds, at least 1, after which to call again; or
- * negative, as of input_check_free(). *done is 0 at first and counts the clicks.
+ * negative, as of input_check_free().
  *
  * Programs count presses of a button that come soon after each other at one place, and moving away
  * between them does not make all of them begin anew. So that two clicks are a double click and not
  * the end of a triple one, a click waits while the last press would count with it, unless both
  * are single clicks: two of these make a double click, as those of a hand do. */
-int input_click(struct input *in, cua_Button button, unsigned count, int *done,
-	struct cua_err *err) CUA_CHECK;
+int input_click(struct input *in, cua_Button button, unsigned count, struct cua_err *err) CUA_CHECK;
 /* Turns the wheel by so many clicks: dx to the right, dy down. */
 int input_scroll(struct input *in, int dx, int dy, struct cua_err *err) CUA_CHECK;
 

@@ -27,6 +27,9 @@ struct spares {
 	uint64_t strikes_before; /* the last change of ours */
 	uint64_t foreign_ms; /* when somebody else's change was noticed */
 	uint64_t deadline_ms;
+	bool changed; /* the map, since the window manager was asked */
+	Window question; /* on which the window manager answers; None until it is asked */
+	uint64_t asked_ms; /* when it was asked; 0: it has answered */
 };
 
 /* A press or release of a button: where, and when the server had done it. */
@@ -68,6 +71,8 @@ int input_reload(struct input *in, struct cua_err *err) CUA_CHECK;
 /* Key or button down or up, or a motion, for the server only; flushes nothing. */
 void input_send_key(struct input *in, uint8_t keycode, bool down);
 void input_send_button(struct input *in, uint8_t number, bool down);
+/* A press that the server does so long after what it was sent before. */
+void input_send_press_after(struct input *in, uint8_t number, unsigned ms);
 void input_send_motion(struct input *in, int x, int y);
 /* Flushes. 0; negative when the server is gone. */
 int input_sent(struct input *in, struct cua_err *err) CUA_CHECK;
@@ -93,8 +98,8 @@ void hold_rollback(struct input *in, uint32_t serial);
  * asked of its owner. pointer_event() gets the events. */
 void pointer_watch(struct input *in);
 void pointer_event(struct input *in, const union _XEvent *event);
-/* Waits until the server has done a press or release that was sent, and remembers it, for programs
- * look at the server's time. 0 or negative. */
+/* Wait until the server has done the presses (that many) or the release that were sent, and remember
+ * it, for programs look at the server's time. 0 or negative. */
 int pointer_pressed(
 	struct input *in, uint8_t number, unsigned count, struct cua_err *err) CUA_CHECK;
 int pointer_released(struct input *in, uint8_t number, struct cua_err *err) CUA_CHECK;
@@ -122,6 +127,11 @@ uint8_t spare_plan_get(
 bool spare_add_latin(struct input *in);
 /* Milliseconds until programs are done with a change of the map by somebody else; 0: they are. */
 unsigned spare_wait_calm(const struct input *in);
+/* Notes that somebody else changed the map. */
+void spare_disturbed(struct input *in);
+/* Milliseconds after which to ask again whether the window manager has taken its shortcuts by the map as
+ * it is now; 0: it has, or does not answer. */
+unsigned spare_wait_manager(struct input *in);
 /* Milliseconds after which to ask again whether the program with the keyboard knows the map as it is
  * now; 0: it does, or will when it comes to the next key. */
 unsigned spare_wait_visible(struct input *in);

@@ -88,17 +88,10 @@ END_TEST
 /* Waits, as a caller has to, while programs would count the click with the one before. */
 static int click(cua_Button button, unsigned count) {
 	int r = 0;
-	int done = 0;
-	while ((r = input_click(s.in, button, count, &done, &s.err)) > 0) {
+	while ((r = input_click(s.in, button, count, &s.err)) > 0) {
 		(void)poll(NULL, 0, r);
 	}
 	return r;
-}
-
-/* What the first call says. */
-static int first_click(cua_Button button, unsigned count) {
-	int done = 0;
-	return input_click(s.in, button, count, &done, &s.err);
 }
 
 START_TEST(clicks_every_button_once_twice_three_times) {
@@ -120,9 +113,9 @@ START_TEST(clicks_every_button_once_twice_three_times) {
 				s.rec.record[s.rec.count - 1].time - s.rec.record[0].time, 200);
 		}
 	}
-	ck_assert_int_eq(first_click((cua_Button)5, 1), -CUA_INVALID);
-	ck_assert_int_eq(first_click(cua_Button_BUTTON_LEFT, 0), -CUA_INVALID);
-	ck_assert_int_eq(first_click(cua_Button_BUTTON_LEFT, 4), -CUA_INVALID);
+	ck_assert_int_eq(input_click(s.in, (cua_Button)5, 1, &s.err), -CUA_INVALID);
+	ck_assert_int_eq(input_click(s.in, cua_Button_BUTTON_LEFT, 0, &s.err), -CUA_INVALID);
+	ck_assert_int_eq(input_click(s.in, cua_Button_BUTTON_LEFT, 4, &s.err), -CUA_INVALID);
 }
 END_TEST
 
@@ -145,11 +138,11 @@ START_TEST(keeps_clicks_apart_that_do_not_belong_together) {
 	settle();
 	ck_assert_uint_lt(last_gap(), 300);
 	ck_assert_uint_gt(last_gap(), 0); /* Chromium would not count it */
-	ck_assert_int_gt(first_click(left, 2), 500);
+	ck_assert_int_gt(input_click(s.in, left, 2, &s.err), 500);
 	OK(click(cua_Button_BUTTON_RIGHT, 2));
-	ck_assert_int_eq(first_click(cua_Button_BUTTON_RIGHT, 0), -CUA_INVALID);
+	ck_assert_int_eq(input_click(s.in, cua_Button_BUTTON_RIGHT, 0, &s.err), -CUA_INVALID);
 	OK(click(left, 2));
-	ck_assert_int_gt(first_click(left, 1), 500);
+	ck_assert_int_gt(input_click(s.in, left, 1, &s.err), 500);
 	OK(input_move(s.in, 260, 200, &s.err));
 	OK(click(left, 2)); /* elsewhere: at once */
 	settle();
@@ -259,7 +252,7 @@ START_TEST(refuses_bad_drags) {
 	ck_assert_int_eq(drag(fine, 1, 10), -CUA_INVALID);
 	OK(input_button_down(s.in, B, cua_Button_BUTTON_LEFT, &s.err));
 	ck_assert_int_eq(drag(fine, 2, 10), -CUA_CONFLICT);
-	ck_assert_int_eq(first_click(cua_Button_BUTTON_LEFT, 1), -CUA_CONFLICT);
+	ck_assert_int_eq(input_click(s.in, cua_Button_BUTTON_LEFT, 1, &s.err), -CUA_CONFLICT);
 	OK(input_button_up(s.in, B, cua_Button_BUTTON_LEFT, &s.err));
 	settle();
 	ck_assert_uint_eq(recorder_count(&s.rec, RECORD_PRESS, 0), 1);
@@ -456,7 +449,7 @@ START_TEST(survives_the_loss_of_the_server) {
 	ck_assert_int_lt(input_keys_down(s.in, A, &c, &s.err), 0);
 	ck_assert_int_lt(input_move(s.in, 1, 1, &s.err), 0);
 	ck_assert_int_lt(input_position(s.in, &x, &x, &s.err), 0);
-	ck_assert_int_lt(first_click(cua_Button_BUTTON_LEFT, 1), 0);
+	ck_assert_int_lt(input_click(s.in, cua_Button_BUTTON_LEFT, 1, &s.err), 0);
 	(void)input_release_all(s.in);
 	input_lease_end(s.in, A);
 }
