@@ -100,24 +100,22 @@ int input_reload(struct input *in, struct cua_err *err) {
 	}
 	in->stale = false;
 	if (!first && layout_digest(&in->layout) != known) {
-		in->spares.foreign_ms = input_now();
-		if (in->watch) {
-			mapwatch_unlearn(in->watch);
-		}
+		spare_disturbed(in);
 	}
 	spare_choose_probe(in);
 	return 0;
 }
 
-/* Window managers take their shortcuts anew after a change of the map: it is made before the first
- * key is down. 0, or milliseconds to wait. */
+/* Window managers take their shortcuts anew after a change of the map: it is made, and they are done
+ * with it, before the first key is down. 0, or milliseconds to wait. */
 static int ready_shortcut(struct input *in, const struct keymap_chord *chord, struct press *p) {
 	for (size_t i = 0; i < chord->count; i++) {
 		struct layout_stroke ignored;
 		p->hold.keysym = chord->keysym[i];
 		(void)find_stroke(in, p, &ignored);
 	}
-	return (int)spare_wait_calm(in);
+	unsigned calm = spare_wait_calm(in);
+	return (int)(calm ? calm : spare_wait_manager(in));
 }
 
 int input_keys_down(

@@ -1,11 +1,14 @@
 /* Spare keycodes: which of them carry what, and which may be given another keysym. */
 #include "desktop/input_priv.h"
 #include "desktop/mapwatch.h"
+#include "desktop/windows.h"
 
 #define REST_MS 20 /* between the last use of a keycode and its next meaning */
 #define REST_BLIND_MS 400 /* the same where nothing tells that its user is done */
 #define FOREIGN_REST_MS 100
 #define ANSWER_MS 3000 /* for a program to begin to re-read the map */
+#define MANAGER_MS 2000
+#define SUPPORTED_MAX 512
 #define POLL_MS 2
 #define VOID_SYMBOL 0xffffffu
 
@@ -46,7 +49,11 @@ static uint8_t oldest(const struct input *in, const struct spare_plan *plan) {
 /* Changes the map; whoever gets the keys from now on will read it anew. */
 static void lend(struct input *in, const struct layout_loan *loan, size_t count) {
 	struct spares *s = &in->spares;
-	if (!layout_borrow(in->x, &in->layout, loan, count) || !in->watch) {
+	if (!layout_borrow(in->x, &in->layout, loan, count)) {
+		return;
+	}
+	s->changed = true;
+	if (!in->watch) {
 		return;
 	}
 	mapwatch_changed(in->watch);
@@ -131,6 +138,66 @@ bool spare_add_latin(struct input *in) {
 		mapwatch_changed(in->watch);
 	}
 	return input_reload(in, &ignored) == 0;
+}
+
+void spare_disturbed(struct input *in) {
+	in->spares.foreign_ms = input_now();
+	in->spares.changed = true;
+	if (in->watch) {
+		mapwatch_unlearn(in->watch);
+	}
+}
+
+static bool manager_answers(struct x11 *x) {
+	unsigned long atom[SUPPORTED_MAX];
+	size_t count =
+		x11_get_longs(x, x->root, x->atom._NET_SUPPORTED, XA_ATOM, atom, CUA_COUNT(atom));
+	for (size_t i = 0; i < count; i++) {
+		if (atom[i] == x->atom._NET_REQUEST_FRAME_EXTENTS) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* It comes to a question after what happened before that, and answers by a property. */
+static void ask_manager(struct input *in) {
+	struct spares *s = &in->spares;
+	struct x11 *x = in->x;
+	if (s->question == None) {
+		s->question = x11_hidden_window(x, NoEventMask);
+	}
+	XEvent event = {.xclient = {.type = ClientMessage,
+				.window = s->question,
+				.message_type = x->atom._NET_REQUEST_FRAME_EXTENTS,
+				.format = 32}};
+	if (!x->lost) {
+		(void)XDeleteProperty(x->display, s->question, x->atom._NET_FRAME_EXTENTS);
+		(void)XSendEvent(x->display, x->root, False,
+			SubstructureNotifyMask | SubstructureRedirectMask, &event);
+		s->asked_ms = input_now();
+	}
+}
+
+unsigned spare_wait_manager(struct input *in) {
+	struct spares *s = &in->spares;
+	struct x11 *x = in->x;
+	unsigned long extent = 0;
+	if (s->changed) {
+		s->changed = false;
+		s->asked_ms = 0;
+		if (windows_managed(x) && manager_answers(x)) {
+			ask_manager(in);
+		}
+	}
+	if (s->asked_ms == 0) {
+		return 0;
+	}
+	if (x11_get_longs(x, s->question, x->atom._NET_FRAME_EXTENTS, XA_CARDINAL, &extent, 1) ||
+		input_now() >= s->asked_ms + MANAGER_MS + in->lag_ms) {
+		s->asked_ms = 0;
+	}
+	return s->asked_ms ? POLL_MS : 0;
 }
 
 unsigned spare_wait_calm(const struct input *in) {

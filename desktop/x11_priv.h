@@ -25,6 +25,8 @@
 	DO(_NET_DESKTOP_GEOMETRY)                                                                  \
 	DO(_NET_FRAME_EXTENTS)                                                                     \
 	DO(_NET_MOVERESIZE_WINDOW)                                                                 \
+	DO(_NET_REQUEST_FRAME_EXTENTS)                                                             \
+	DO(_NET_SUPPORTED)                                                                         \
 	DO(_NET_SUPPORTING_WM_CHECK)                                                               \
 	DO(_NET_WM_NAME)                                                                           \
 	DO(_NET_WM_PID)                                                                            \
