@@ -262,13 +262,13 @@ def a_silent_client_holds_nothing_that_it_asked_for_before():
     def ended():
         return rpc.call("cursor_position")["result"]["x"] - before
     while time.monotonic() < begin + 15:
+        rpc.call("wait", ms=200)  # answers pings
         ended()
-        time.sleep(0.2)  # answers pings
     assert ended() == 1
     until = begin + 20
     while ended() < 3:  # after the wait and after the press
         assert time.monotonic() < until, ended()
-        time.sleep(0.2)
+        rpc.call("wait", ms=200)
     for _ in range(2):
         assert "result" in silent.json()
     silent.call("key_down", key="shift")  # now it is heard again
