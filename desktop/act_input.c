@@ -126,6 +126,9 @@ static void modifiers_up(struct job *job) {
 
 /* Keys and buttons that stay held go on acting: they repeat, they select. */
 static void acting(struct job *job, bool on) {
+	if (job->acting && !on) {
+		input_keys_give_up(job->scene->input);
+	}
 	if (on || job->acting) {
 		scene_input(job->scene, on || input_holds(job->scene->input));
 	}

@@ -57,10 +57,12 @@ int input_scroll(struct input *in, int dx, int dy, struct cua_err *err) CUA_CHEC
 
 /* Presses the keys of a chord one after the other and holds them; what each needs (Shift for "!")
  * is held as well. Keysyms that the layout lacks get a spare keycode. 0; or milliseconds after
- * which to call again, for no spare keycode is free yet; or a negative cua_code. Unless it is 0,
- * nothing that was not down before stays down. */
+ * which to call again, for no spare keycode is free yet; or a negative cua_code, -CUA_TIMEOUT when
+ * none will be. Unless it is 0, nothing that was not down before stays down. */
 int input_keys_down(struct input *in, uint32_t lease, const struct keymap_chord *chord,
 	struct cua_err *err) CUA_CHECK;
+/* One that is to be called again will not be. */
+void input_keys_give_up(struct input *in);
 /* Lets go of what one input_keys_down() with the same chord and lease pressed. What is not held
  * any more is left alone. */
 void input_keys_up(struct input *in, uint32_t lease, const struct keymap_chord *chord);

@@ -30,6 +30,7 @@ struct spares {
 	bool changed; /* the map, since the window manager was asked */
 	Window question; /* on which the window manager answers; None until it is asked */
 	uint64_t asked_ms; /* when it was asked; 0: it has answered */
+	uint64_t since_ms; /* when the present wait to strike a key began; 0: there is none */
 };
 
 /* A press or release of a button: where, and when the server had done it. */
@@ -62,6 +63,7 @@ struct input {
 	uint32_t serial;
 	struct pointing pointing;
 	bool busy; /* a job of typing.h or drag.h is under way */
+	bool pressing; /* an input_keys_down() is to be called again */
 };
 
 /* Monotonic milliseconds. */
@@ -138,7 +140,8 @@ unsigned spare_wait_visible(struct input *in);
 /* Milliseconds after which to ask again whether the program has come near enough to the last key that
  * it makes sense to send more; 0: it has, or cannot be asked. */
 unsigned spare_wait_ahead(struct input *in);
-/* 0, or -CUA_TIMEOUT when what one of these waits for will not come. */
-int spare_check_answers(const struct input *in, struct cua_err *err) CUA_CHECK;
+/* To be called when an action waits to strike a key. 0, or -CUA_TIMEOUT when what it waits for will not
+ * come. */
+int spare_check_answers(struct input *in, struct cua_err *err) CUA_CHECK;
 /* Carries the plan out; every plan must be. */
 void spare_plan_apply(struct input *in, struct spare_plan *plan);

@@ -17,8 +17,7 @@ static int foreign_stroke(
 		wait_ms = spare_wait_visible(in);
 	}
 	if (wait_ms) {
-		int late = spare_check_answers(in, err);
-		return late < 0 ? late : (int)wait_ms;
+		return (int)wait_ms;
 	}
 	bool shift = false;
 	if (!code) {
@@ -125,7 +124,7 @@ int input_keys_down(
 	if (r == 0) {
 		r = layout_state(in->x, &p.state, err);
 	}
-	if (r == 0) {
+	if (r == 0 && !in->pressing) {
 		spare_begin(in);
 	}
 	if (r == 0 && chord->count > 1) {
@@ -137,13 +136,23 @@ int input_keys_down(
 		p.hold.serial = ++in->serial;
 		r = press_key(in, &p, err);
 	}
+	if (r > 0) {
+		int late = spare_check_answers(in, err);
+		r = late < 0 ? late : r;
+	}
 	if (r != 0) {
 		hold_rollback(in, before);
-	} else if (in->watch) {
+	}
+	if (r >= 0 && in->watch) {
 		mapwatch_struck(in->watch, in->spares.strikes);
 	}
+	in->pressing = r > 0;
 	x11_flush(in->x);
 	return r;
+}
+
+void input_keys_give_up(struct input *in) {
+	in->pressing = false;
 }
 
 void input_keys_up(struct input *in, uint32_t lease, const struct keymap_chord *chord) {

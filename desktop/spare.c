@@ -83,6 +83,7 @@ static void look(struct input *in) {
 }
 
 void spare_begin(struct input *in) {
+	in->spares.since_ms = 0;
 	if (in->watch) {
 		in->spares.deadline_ms = input_now() + ANSWER_MS + in->lag_ms;
 		mapwatch_begin(in->watch);
@@ -242,12 +243,19 @@ unsigned spare_wait_ahead(struct input *in) {
 	return wait ? POLL_MS : 0;
 }
 
-int spare_check_answers(const struct input *in, struct cua_err *err) {
-	const struct spares *s = &in->spares;
-	bool late = s->waiting && input_now() >= s->deadline_ms + CUA_KEYBOARD_MS;
+int spare_check_answers(struct input *in, struct cua_err *err) {
+	struct spares *s = &in->spares;
+	uint64_t now = input_now();
+	bool late = s->waiting && now >= s->deadline_ms + CUA_KEYBOARD_MS;
+	s->since_ms = s->since_ms ? s->since_ms : now;
 	if (in->watch && (late || mapwatch_overdue(in->watch))) {
 		return cua_err_set(err, CUA_TIMEOUT,
 			"the program with the keyboard has handled no key for %d s",
+			CUA_KEYBOARD_MS / 1000);
+	}
+	if (now >= s->since_ms + ANSWER_MS + in->lag_ms + CUA_KEYBOARD_MS) {
+		return cua_err_set(err, CUA_TIMEOUT,
+			"the layout of the keyboard has not come to rest for %d s",
 			CUA_KEYBOARD_MS / 1000);
 	}
 	return 0;

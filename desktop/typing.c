@@ -255,10 +255,6 @@ static int make_ready(struct typing *t, struct cua_err *err) {
 	if (r == 0) {
 		r = (int)spare_wait_ahead(t->in);
 	}
-	if (r > 0) {
-		int late = spare_check_answers(t->in, err);
-		r = late < 0 ? late : r;
-	}
 	return r;
 }
 
@@ -301,6 +297,7 @@ static int strike_alone(struct typing *t, struct cua_err *err) {
 	bool same = r == 0 && layout_digest(&t->in->layout) == planned;
 	if (same) {
 		strike_some(t);
+		t->in->spares.since_ms = 0;
 		r = sync_and_measure(t, err);
 	} else {
 		t->planned = t->pos;
@@ -318,6 +315,10 @@ int typing_step(struct typing *t, struct cua_err *err) {
 	}
 	if (r == 0 && t->in->watch) {
 		mapwatch_struck(t->in->watch, t->in->spares.strikes);
+	}
+	if (r > 0) {
+		int late = spare_check_answers(t->in, err);
+		r = late < 0 ? late : r;
 	}
 	if (r != 0 || t->pos == t->len) {
 		x11_flush(t->in->x);

@@ -104,6 +104,20 @@ static uint64_t timeout_ms(const struct cua_call *call) {
 	return args->has_timeout ? UINT64_C(3) * args->timeout : 0;
 }
 
+/* A program that hangs has this time to handle the keys before these. */
+static uint64_t keyboard_ms(const struct cua_call *call) {
+	switch (call->id) {
+	case CUA_ACTION_KEY:
+	case CUA_ACTION_KEY_DOWN:
+	case CUA_ACTION_TYPE:
+	case CUA_ACTION_PASTE:
+	case CUA_ACTION_UI_SET_VALUE:
+		return CUA_KEYBOARD_MS;
+	default:
+		return call->args.modifiers_count > 0 ? CUA_KEYBOARD_MS : 0;
+	}
+}
+
 /* How long the worker may take for it, in milliseconds. */
 uint64_t worker_deadline_ms(const struct cua_call *call) {
 	const cua_Args *args = &call->args;
@@ -116,7 +130,7 @@ uint64_t worker_deadline_ms(const struct cua_call *call) {
 	ms += args->has_ms ? args->ms : 0;
 	ms += args->has_duration ? args->duration : 0;
 	ms += keys * repeat * (args->has_hold ? (uint64_t)args->hold : 1);
-	return ms + timeout_ms(call) + text_ms(call);
+	return ms + timeout_ms(call) + keyboard_ms(call) + text_ms(call);
 }
 
 int worker_request(struct worker *worker, const struct cua_call *call, uint32_t lease,

@@ -360,11 +360,15 @@ START_TEST(a_worker_has_the_time_that_its_action_takes) {
 		{"{\"action\":\"drag\",\"path\":[[1,1],[2,2]],\"duration\":9000}", 9000},
 		{"{\"action\":\"move\",\"x\":1,\"y\":1,\"settle\":9000,\"settle_max\":20000}",
 			20000},
-		{"{\"action\":\"key\",\"keys\":[\"a\",\"b\"],\"repeat\":5,\"hold\":1000}", 10000},
-		{"{\"action\":\"type\",\"text\":\"abcdefghij\",\"delay\":500}", 5000},
+		{"{\"action\":\"key\",\"keys\":[\"a\",\"b\"],\"repeat\":5,\"hold\":1000}",
+			10000 + CUA_KEYBOARD_MS},
+		{"{\"action\":\"type\",\"text\":\"abcdefghij\",\"delay\":500}",
+			5000 + CUA_KEYBOARD_MS},
+		{"{\"action\":\"click\",\"modifiers\":[\"ctrl\"]}", CUA_KEYBOARD_MS},
+		{"{\"action\":\"paste\",\"text\":\"a\"}", CUA_KEYBOARD_MS},
 		{"{\"action\":\"wait_for\",\"text\":\"x\",\"timeout\":60000}", 60000},
 		{"{\"action\":\"ui_set_value\",\"name\":\"x\",\"value\":\"y\",\"timeout\":15000}",
-			45000},
+			45000 + CUA_KEYBOARD_MS},
 	};
 	for (size_t i = 0; i < CUA_COUNT(kinds); i++) {
 		json_t *json = json_loads(kinds[i].action, 0, NULL);

@@ -435,6 +435,51 @@ START_TEST(types_while_another_program_has_the_server) {
 }
 END_TEST
 
+static int try_to_press(const char *text) {
+	struct keymap_chord chord;
+	ck_assert_int_eq(keymap_chord(text, &chord, &s.err), 0);
+	int r = 0;
+	while ((r = input_keys_down(s.in, LEASE, &chord, &s.err)) > 0) {
+		wait_ms(r);
+	}
+	input_keys_up(s.in, LEASE, &chord);
+	return r;
+}
+
+/* Its window lies above the terminal and says that it answers pings; its pid. */
+static pid_t open_hung_window(void) {
+	pid_t pid = fork();
+	if (pid == 0) {
+		Display *other = XOpenDisplay(s.xvfb.display);
+		Window window = XCreateSimpleWindow(
+			other, DefaultRootWindow(other), 0, 0, 1000, 700, 0, 0, 0);
+		Atom ping = XInternAtom(other, "_NET_WM_PING", False);
+		(void)XSetWMProtocols(other, window, &ping, 1);
+		(void)XMapRaised(other, window);
+		(void)XSync(other, False);
+		(void)raise(SIGSTOP);
+		_exit(0);
+	}
+	int status = 0;
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	return pid;
+}
+
+START_TEST(gives_up_keys_for_a_program_that_hangs) {
+	pid_t pid = open_hung_window();
+	char name[16];
+	int r = 0;
+	/* There are fewer spare keycodes. */
+	for (unsigned i = 0; i < 256 && r == 0; i++) {
+		(void)snprintf(name, sizeof(name), "U+%04X", 0x4e00 + i);
+		r = try_to_press(name);
+	}
+	ck_assert_int_eq(r, -CUA_TIMEOUT);
+	xvfb_kill(pid);
+	type_and_expect("again 日本");
+}
+END_TEST
+
 START_TEST(refuses_what_it_cannot_type) {
 	const struct {
 		const char *text;
@@ -463,7 +508,8 @@ int main(void) {
 		types_thousands_of_distinct_characters, follows_a_change_of_layout,
 		takes_back_the_keycodes_of_a_worker_that_died, sends_control_characters_of_chords,
 		refuses_what_it_cannot_type};
-	const TTest *const against[] = {types_while_another_program_has_the_server};
+	const TTest *const against[] = {
+		types_while_another_program_has_the_server, gives_up_keys_for_a_program_that_hangs};
 	const struct suite_case cases[] = {
 		{.name = "xterm",
 			.setup = set_up,
@@ -474,7 +520,7 @@ int main(void) {
 		{.name = "hostile programs",
 			.setup = set_up,
 			.teardown = tear_down,
-			.seconds = 60,
+			.seconds = 120,
 			.tests = against,
 			.count = CUA_COUNT(against)},
 	};
