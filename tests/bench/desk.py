@@ -27,7 +27,8 @@ def read_exactly(sock, size):
 
 
 def read_message(client):
-    """The next message of a WebSocket. The client's own way, in pieces of 16 KiB, costs more than the whole picture."""
+    """The next message of a WebSocket. The client's own way, in pieces of 16 KiB that
+    are checked byte by byte, costs more than the whole picture, and holds twenty connections up."""
     parts = []
     while True:
         first, second = read_exactly(client.sock, 2)
@@ -42,6 +43,24 @@ def read_message(client):
         parts.append(data)
         if first & 128:
             return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def send(rpc, method, params):
+    rpc.socket.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}))
+    return read_message(rpc.socket)
+
+
+def tell(rpc, method, **params):
+    """The result of an answer without a picture."""
+    return json.loads(send(rpc, method, params))["result"]
+
+
+def ask(rpc, method, **params):
+    """The head of a binary answer, and its picture."""
+    answer = send(rpc, method, params)
+    assert answer[:1] != b"{", bytes(answer)
+    (length,) = struct.unpack(">I", answer[:4])
+    return json.loads(answer[4:4 + length])["result"], memoryview(answer)[4 + length:]
 
 
 class Desk:
@@ -84,12 +103,7 @@ class Desk:
     # ---- pictures ----
 
     def ask(self, method, **params):
-        """The head of a binary answer, and its picture."""
-        self.rpc.socket.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}))
-        answer = read_message(self.rpc.socket)
-        assert answer[:1] != b"{", bytes(answer)
-        (length,) = struct.unpack(">I", answer[:4])
-        return json.loads(answer[4:4 + length])["result"], memoryview(answer)[4 + length:]
+        return ask(self.rpc, method, **params)
 
     def picture(self, form, **params):
         return self.ask("screenshot", format=form, binary=True, **params)[1]

@@ -12,7 +12,7 @@ from PIL import Image
 
 import product
 import scenes
-from desk import Desk
+from desk import Desk, ask, tell
 from figures import VERSUS, alone, measure, p95, table, timed, versus
 
 SIZES = [(640, 480), (1280, 800), (1920, 1080), (3840, 2160)]
@@ -51,7 +51,7 @@ def whole_screen(desk, size):
     rows.append(versus("png, nothing changed, sent again", still, "scrot", slow))
     frame = desk.ask("screenshot", binary=True)[0]["frame"]
     rows.append(alone("png, nothing changed, told so", measure(
-        lambda: desk.rpc("screenshot", if_changed_since=frame), 300)))
+        lambda: tell(desk.rpc, "screenshot", if_changed_since=frame), 300)))
     return rows, slow
 
 
@@ -190,7 +190,7 @@ def watch(service, ids, done):
         begin = time.monotonic() + number / len(ids)
         for i in range(WATCH_SECONDS):
             done.wait(max(0, begin + i - time.monotonic()))
-            times.append(timed(lambda: rpc("screenshot", format="jpeg", quality=80)))
+            times.append(timed(lambda: ask(rpc, "screenshot", format="jpeg", quality=80, binary=True)))
         rpc.close()
     threads = [threading.Thread(target=one, args=item) for item in enumerate(ids)]
     for thread in threads:
