@@ -6,8 +6,7 @@
 #define REST_MS 20 /* between the last use of a keycode and its next meaning */
 #define REST_BLIND_MS 400 /* the same where nothing tells that its user is done */
 #define FOREIGN_REST_MS 100
-#define ANSWER_MS 3000 /* for a program to begin to re-read the map */
-#define MANAGER_MS 2000
+#define ANSWER_MS 3000 /* for a program to begin to re-read the map, or to answer at all */
 #define SUPPORTED_MAX 512
 #define POLL_MS 2
 #define VOID_SYMBOL 0xffffffu
@@ -195,7 +194,7 @@ unsigned spare_wait_manager(struct input *in) {
 		return 0;
 	}
 	if (x11_get_longs(x, s->question, x->atom._NET_FRAME_EXTENTS, XA_CARDINAL, &extent, 1) ||
-		input_now() >= s->asked_ms + MANAGER_MS + in->lag_ms) {
+		input_now() >= s->asked_ms + ANSWER_MS + in->lag_ms) {
 		s->asked_ms = 0;
 	}
 	return s->asked_ms ? POLL_MS : 0;

@@ -350,7 +350,8 @@ static pid_t owner_of_focus(void) {
 static pid_t stop_for_a_while(pid_t pid) {
 	char script[96];
 	ck_assert_int_gt(pid, 1);
-	(void)snprintf(script, sizeof(script), "kill -STOP %d; sleep 2; kill -CONT %d", pid, pid);
+	ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+	(void)snprintf(script, sizeof(script), "sleep 2; kill -CONT %d", pid);
 	const char *argv[] = {"sh", "-c", script, NULL};
 	return xvfb_spawn(argv, -1);
 }
@@ -490,10 +491,20 @@ START_TEST(reaches_the_window_manager) {
 }
 END_TEST
 
+/* The key that is "d" now was none of its shortcuts before. */
+START_TEST(waits_for_a_window_manager_that_is_stopped) {
+	pid_t shell = stop_for_a_while(s.manager);
+	set_layout("dvorak", NULL);
+	press("super+d");
+	wait_for_desktop("dvorak", 1);
+	ck_assert_int_eq(waitpid(shell, NULL, 0), shell);
+}
+END_TEST
+
 int main(void) {
 	const TTest *const terminal[] = {types_every_text, waits_for_a_program_that_is_stopped,
 		types_a_hundred_thousand_characters, interrupts_a_program_in_a_terminal,
-		reaches_the_window_manager};
+		reaches_the_window_manager, waits_for_a_window_manager_that_is_stopped};
 	const TTest *const gtk[] = {types_every_text, waits_for_a_program_that_is_stopped,
 		follows_the_focus, follows_a_change_of_layout, takes_shortcuts_under_every_layout};
 	const TTest *const others[] = {types_every_text, takes_shortcuts_under_every_layout};
