@@ -281,12 +281,16 @@ static bool convert(struct clipboard *c, const struct conversion *v) {
 	return send_text(&out);
 }
 
-/* Each pair of target and property by itself; the property of one that fails becomes None. */
+/* Each pair of target and property by itself; the property of one that fails becomes None. More of
+ * them than anybody needs are refused as a whole. */
 static bool convert_many(struct clipboard *c, const struct conversion *v) {
-	unsigned long pairs[2 * PAIRS_MAX];
+	unsigned long pairs[2 * PAIRS_MAX + 1];
 	struct clip_out out = {.c = c, .requestor = v->request->requestor, .property = v->property};
 	size_t count = x11_get_longs(
 		c->x, out.requestor, out.property, c->atom[A_ATOM_PAIR], pairs, CUA_COUNT(pairs));
+	if (count > 2 * PAIRS_MAX) {
+		return false;
+	}
 	bool failed = false;
 	for (size_t i = 0; i + 1 < count; i += 2) {
 		struct conversion one = *v;

@@ -25,14 +25,17 @@ static int redirect(struct x11 *keeper, struct cua_err *err) {
 	const long yes = 1;
 	unsigned mark = x11_trap(keeper);
 	XCompositeRedirectSubwindows(keeper->display, keeper->root, CompositeRedirectAutomatic);
-	(void)XChangeProperty(keeper->display, keeper->root, keeper->atom._CUAD_REDIRECTED,
-		XA_CARDINAL, 32, PropModeReplace, (const unsigned char *)&yes, 1);
-	(void)XSelectInput(keeper->display, keeper->root, NoEventMask);
-	(void)XSetCloseDownMode(keeper->display, RetainPermanent);
 	int r = x11_trap_end(keeper, mark);
 	if (r > 0) {
 		return cua_err_set(
 			err, CUA_INTERNAL, "the X server does not keep windows (error %d)", r);
+	}
+	if (r == 0) {
+		(void)XChangeProperty(keeper->display, keeper->root, keeper->atom._CUAD_REDIRECTED,
+			XA_CARDINAL, 32, PropModeReplace, (const unsigned char *)&yes, 1);
+		(void)XSelectInput(keeper->display, keeper->root, NoEventMask);
+		(void)XSetCloseDownMode(keeper->display, RetainPermanent);
+		r = x11_sync(keeper, NULL);
 	}
 	return r < 0 ? cua_err_set(err, CUA_NOT_FOUND, "the X server is gone") : 0;
 }

@@ -97,8 +97,11 @@ static void apply_scope(struct ui_find *find, struct ui_nodes *nodes) {
 
 static void select_nodes(struct ui_find *find, selects *fits) {
 	struct ui_nodes *nodes = ui_walk_nodes(find->walk);
-	uint32_t all = ui_nodes_order(nodes, find->list);
+	uint32_t all = 0;
 	find->count = 0;
+	if (!ui_nodes_order(nodes, find->list, &all)) {
+		(void)cua_err_set(&find->why, CUA_EXHAUSTED, "no memory for accessible nodes");
+	}
 	for (uint32_t i = 0; i < all; i++) {
 		if (!fits(find, &nodes->node[find->list[i]])) {
 			continue;

@@ -171,10 +171,10 @@ void ui_nodes_keep_below(struct ui_nodes *nodes, uint32_t top) {
 
 /* Children are behind their parent in the store, in order: walking it from the end makes lists of
  * children with the first one in front. */
-uint32_t ui_nodes_order(const struct ui_nodes *nodes, uint32_t *ret) {
+bool ui_nodes_order(const struct ui_nodes *nodes, uint32_t *ret, uint32_t *ret_count) {
 	uint32_t *links = calloc(2 * (size_t)nodes->count + 1, sizeof(*links));
 	if (!links) {
-		return 0;
+		return false;
 	}
 	uint32_t *child = links;
 	uint32_t *sibling = links + nodes->count;
@@ -199,7 +199,8 @@ uint32_t ui_nodes_order(const struct ui_nodes *nodes, uint32_t *ret) {
 		}
 	}
 	free(links);
-	return count;
+	*ret_count = count;
+	return true;
 }
 
 /* ---------------------------------------------------------------- encoding */

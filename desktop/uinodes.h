@@ -81,8 +81,8 @@ bool ui_nodes_parse_id(const char *tag, const char *id, char ret_app[256], char 
 /* Marks as dropped what has no ancestor `top`, and makes that the top. */
 void ui_nodes_keep_below(struct ui_nodes *nodes, uint32_t top);
 /* The nodes in the order of a document: children right behind their parent. ret has room for count
- * numbers; dropped nodes are left out. Returns how many there are. */
-uint32_t ui_nodes_order(const struct ui_nodes *nodes, uint32_t *ret);
+ * numbers; dropped nodes are left out. False when there is no memory for it. */
+bool ui_nodes_order(const struct ui_nodes *nodes, uint32_t *ret, uint32_t *ret_count);
 
 /* Encodes nodes as a list of UiNode; with `flat` without parents, else each must come after its
  * parent. Appends to *ret, which the caller frees; stops at CUA_UI_BYTES_MAX, which `cut` tells then.

@@ -121,6 +121,13 @@ void wish_new(struct wish *w, const char *selection, const char *target) {
 	XFlush(display);
 }
 
+void wish_again(struct wish *w, const char *target, Time when) {
+	w->over = false;
+	w->refused = false;
+	XConvertSelection(display, atom("CLIPBOARD"), atom(target), w->property, w->window, when);
+	wish_wait(w);
+}
+
 void wish_read(struct wish *w) {
 	int format = 0;
 	unsigned long count = 0;

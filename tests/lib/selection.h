@@ -57,6 +57,8 @@ struct wish {
 
 /* Asks for a selection. */
 void wish_new(struct wish *w, const char *selection, const char *target);
+/* Asks for another target of the clipboard with the same window and property, and waits. */
+void wish_again(struct wish *w, const char *target, Time when);
 /* Takes what lies there. */
 void wish_read(struct wish *w);
 /* Handles an event, if it is about this wish. */

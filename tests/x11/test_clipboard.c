@@ -321,10 +321,7 @@ START_TEST(answers_several_targets_at_once) {
 	wish_wait(&w);
 	XChangeProperty(display, w.window, w.property, atom("ATOM_PAIR"), 32, PropModeReplace,
 		(unsigned char *)pairs, 6);
-	w.over = false;
-	XConvertSelection(
-		display, atom("CLIPBOARD"), atom("MULTIPLE"), w.property, w.window, CurrentTime);
-	wish_wait(&w);
+	wish_again(&w, "MULTIPLE", CurrentTime);
 	ck_assert(!w.refused);
 	const unsigned long *got = (const void *)w.data;
 	ck_assert_uint_eq(w.len, 6 * sizeof(long));
@@ -335,6 +332,11 @@ START_TEST(answers_several_targets_at_once) {
 	w.property = pairs[1];
 	wish_read(&w);
 	ck_assert_mem_eq(w.data, "many", 4);
+	const Atom more[40] = {0};
+	XChangeProperty(display, w.window, w.property, atom("ATOM_PAIR"), 32, PropModeReplace,
+		(const unsigned char *)more, 40);
+	wish_again(&w, "MULTIPLE", CurrentTime);
+	ck_assert(w.refused);
 	wish_done(&w);
 }
 END_TEST
@@ -344,9 +346,7 @@ START_TEST(refuses_who_asks_from_before) {
 	struct wish w;
 	wish_new(&w, "SECONDARY", "UTF8_STRING");
 	wish_wait(&w);
-	w.over = false;
-	XConvertSelection(display, atom("CLIPBOARD"), atom("UTF8_STRING"), w.property, w.window, 1);
-	wish_wait(&w);
+	wish_again(&w, "UTF8_STRING", 1);
 	ck_assert(w.refused);
 	wish_done(&w);
 }
