@@ -2,6 +2,7 @@
  * afterwards, for the library takes its time to begin. */
 #include "desktop/encoder.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "desktop/encode_priv.h"
@@ -63,6 +64,7 @@ void encoder_rest(struct encoder *encoder) {
 		slot->png = png_work_free(slot->png);
 		slot->jpeg = jpeg_work_free(slot->jpeg);
 	}
+	(void)malloc_trim(0);
 }
 
 struct encoder *encoder_free(struct encoder *encoder) {

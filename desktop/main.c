@@ -10,6 +10,7 @@
 
 #define SUPERVISOR_FD 3
 #define LARGE (256 << 10) /* bytes of a block that is mapped */
+#define BANDS (4 << 20) /* bytes that stay */
 
 #ifdef CUAD_SANITIZE
 /* Looking for leaks needs /proc, which the sandbox does not have. */
@@ -27,10 +28,12 @@ static bool is_edge(int fd) {
 
 /* Pictures are made of few large blocks, which live for a moment. By its own rules the C library keeps
  * what is freed for the next one, in a heap for each thread, and the process grows to several times
- * what it uses. Large blocks are to be mapped, and gone when they are freed. */
+ * what it uses. Large blocks are to be mapped, and gone when they are freed. The small ones of a whole
+ * picture, a band each, stay for the next picture: taking their pages anew was a tenth of its time. */
 static void keep_memory_small(void) {
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE);
-	(void)mallopt(M_TRIM_THRESHOLD, 4 * LARGE);
+	(void)mallopt(M_TRIM_THRESHOLD, BANDS);
+	(void)mallopt(M_TOP_PAD, BANDS / 4);
 	(void)mallopt(M_ARENA_MAX, 1);
 }
 
