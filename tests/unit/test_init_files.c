@@ -257,7 +257,8 @@ START_TEST(append) {
 		&output);
 	put(APPEND(.path = "/var/log/x"), "2\n");
 	(void)expect_done();
-	expect_shell("cat /var/log/x; ls /tmp /var/tmp", "1\n2\n/tmp:\n\n/var/tmp:\n");
+	/* the X server's own is there for a moment */
+	expect_shell("cat /var/log/x; find /tmp /var/tmp -type f ! -name 'server-*.xkm'", "1\n2\n");
 	put(APPEND(.path = "/dev/null"), "2\n");
 	expect_error(CUA_INVALID, "a character device");
 }
