@@ -384,7 +384,6 @@ START_TEST(test_effect) {
 	args.settle = 0;
 	result = desk_do(&d, CUA_ACTION_CLICK, &args);
 	ck_assert_int_eq(result->effect, cua_Effect_EFFECT_UNKNOWN);
-	ck_assert_uint_lt(result->elapsed_us, 100000);
 }
 END_TEST
 
@@ -464,10 +463,14 @@ START_TEST(test_waiting) {
 	result = desk_do(&d, CUA_ACTION_WAIT_SETTLED, &(cua_Args){.has_quiet = true, .quiet = 100});
 	ck_assert(result->settled);
 	ck_assert_uint_ge(result->elapsed_us, 100000);
-	(void)desk_send(&d, CUA_ACTION_WAIT, &(cua_Args){.has_ms = true, .ms = 300}, NULL);
-	(void)desk_send(&d, CUA_ACTION_WAIT, &(cua_Args){.has_ms = true, .ms = 10}, NULL);
-	ck_assert_uint_lt(desk_answer(&d, 2000)->elapsed_us, 250000);
-	ck_assert_uint_ge(desk_answer(&d, 2000)->elapsed_us, 299000);
+	uint32_t later =
+		desk_send(&d, CUA_ACTION_WAIT, &(cua_Args){.has_ms = true, .ms = 300}, NULL);
+	uint32_t sooner =
+		desk_send(&d, CUA_ACTION_WAIT, &(cua_Args){.has_ms = true, .ms = 10}, NULL);
+	ck_assert_uint_eq(desk_answer(&d, 2000)->serial, sooner);
+	result = desk_answer(&d, 2000);
+	ck_assert_uint_eq(result->serial, later);
+	ck_assert_uint_ge(result->elapsed_us, 299000);
 }
 END_TEST
 
