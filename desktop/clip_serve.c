@@ -288,7 +288,7 @@ static bool convert_many(struct clipboard *c, const struct conversion *v) {
 	struct clip_out out = {.c = c, .requestor = v->request->requestor, .property = v->property};
 	size_t count = x11_get_longs(
 		c->x, out.requestor, out.property, c->atom[A_ATOM_PAIR], pairs, CUA_COUNT(pairs));
-	if (count > 2 * PAIRS_MAX) {
+	if (count == CUA_COUNT(pairs)) {
 		return false;
 	}
 	bool failed = false;
