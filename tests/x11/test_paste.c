@@ -445,6 +445,14 @@ static void wait_title(const char *start_of_it) {
 	ck_abort_msg("the title is %s instead of %s", title_of_chromium(), start_of_it);
 }
 
+/* Whether the clipboard has the page's address, as Chromium's bar shows it. */
+static bool has_address(void) {
+	static const char address[] = "data:text/html";
+	check_ok(desk_do(&d, CUA_ACTION_CLIPBOARD_GET, &(cua_Args){0}));
+	return d.msg.blob_count == 1 && d.msg.blob[0].len >= strlen(address) &&
+	       memcmp(d.msg.blob[0].data, address, strlen(address)) == 0;
+}
+
 START_TEST(pastes_into_chromium_and_takes_over) {
 	const char *argv[] = {"chromium", "--no-sandbox", "--test-type",
 		"--user-data-dir=/tmp/profile", "--no-first-run", "--disable-gpu",
@@ -472,14 +480,14 @@ START_TEST(pastes_into_chromium_and_takes_over) {
 	press("ctrl+l");
 	press("ctrl+a");
 	press("ctrl+c");
-	(void)poll(NULL, 0, 500);
+	for (int left = WAIT_MS; !has_address(); left -= 50) {
+		ck_assert_int_gt(left, 0);
+		(void)poll(NULL, 0, 50);
+	}
 	xvfb_kill(program);
 	program = 0;
 	(void)poll(NULL, 0, 300);
-	const cua_ActionResult *result = desk_do(&d, CUA_ACTION_CLIPBOARD_GET, &(cua_Args){0});
-	check_ok(result);
-	ck_assert_uint_eq(d.msg.blob_count, 1);
-	ck_assert_int_eq(memcmp(d.msg.blob[0].data, "data:text/html", 14), 0);
+	ck_assert(has_address());
 }
 END_TEST
 
