@@ -29,7 +29,7 @@ static bool is_edge(int fd) {
 /* Pictures are made of few large blocks, which live for a moment. By its own rules the C library keeps
  * what is freed for the next one, in a heap for each thread, and the process grows to several times
  * what it uses. Large blocks are to be mapped, and gone when they are freed. The small ones of a whole
- * picture, a band each, stay for the next picture: taking their pages anew was a tenth of its time. */
+ * picture, a band each, stay for the next picture: taking their pages anew is a tenth of its time. */
 static void keep_memory_small(void) {
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE);
 	(void)mallopt(M_TRIM_THRESHOLD, BANDS);

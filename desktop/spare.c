@@ -7,7 +7,6 @@
 #define REST_BLIND_MS 400 /* the same where nothing tells that its user is done */
 #define FOREIGN_REST_MS 100
 #define ANSWER_MS 3000 /* for a program to begin to re-read the map, or to answer at all */
-#define SUPPORTED_MAX 512
 #define POLL_MS 2
 #define VOID_SYMBOL 0xffffffu
 
@@ -148,33 +147,17 @@ void spare_disturbed(struct input *in) {
 	}
 }
 
-static bool manager_answers(struct x11 *x) {
-	unsigned long atom[SUPPORTED_MAX];
-	size_t count =
-		x11_get_longs(x, x->root, x->atom._NET_SUPPORTED, XA_ATOM, atom, CUA_COUNT(atom));
-	for (size_t i = 0; i < count; i++) {
-		if (atom[i] == x->atom._NET_REQUEST_FRAME_EXTENTS) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /* It comes to a question after what happened before that, and answers by a property. */
 static void ask_manager(struct input *in) {
 	struct spares *s = &in->spares;
 	struct x11 *x = in->x;
+	const long nothing[5] = {0};
 	if (s->question == None) {
 		s->question = x11_hidden_window(x, NoEventMask);
 	}
-	XEvent event = {.xclient = {.type = ClientMessage,
-				.window = s->question,
-				.message_type = x->atom._NET_REQUEST_FRAME_EXTENTS,
-				.format = 32}};
 	if (!x->lost) {
 		(void)XDeleteProperty(x->display, s->question, x->atom._NET_FRAME_EXTENTS);
-		(void)XSendEvent(x->display, x->root, False,
-			SubstructureNotifyMask | SubstructureRedirectMask, &event);
+		windows_ask_manager(x, s->question, x->atom._NET_REQUEST_FRAME_EXTENTS, nothing);
 		s->asked_ms = input_now();
 	}
 }
@@ -186,7 +169,8 @@ unsigned spare_wait_manager(struct input *in) {
 	if (s->changed) {
 		s->changed = false;
 		s->asked_ms = 0;
-		if (windows_managed(x) && manager_answers(x)) {
+		if (windows_managed(x) && x11_lists_atom(x, x->root, x->atom._NET_SUPPORTED,
+						  x->atom._NET_REQUEST_FRAME_EXTENTS)) {
 			ask_manager(in);
 		}
 	}

@@ -16,25 +16,10 @@
 #define HAS_SIZE (1L << 10 | 1L << 11)
 #define SOURCE_BITS (2L << 12)
 
-static void send_message(struct x11 *x, Window to, long mask, const XClientMessageEvent *message) {
-	XEvent event = {.xclient = *message};
-	event.xclient.type = ClientMessage;
-	event.xclient.format = 32;
-	if (!x->lost) {
-		(void)XSendEvent(x->display, to, False, mask, &event);
-	}
-}
-
-static void ask_manager(struct x11 *x, Window w, Atom what, const long data[5]) {
-	XClientMessageEvent message = {.window = w, .message_type = what};
-	memcpy(message.data.l, data, sizeof(message.data.l));
-	send_message(x, x->root, SubstructureNotifyMask | SubstructureRedirectMask, &message);
-}
-
 static void ask_state(struct x11 *x, Window w, long change) {
 	const long data[5] = {change, (long)x->atom._NET_WM_STATE_MAXIMIZED_HORZ,
 		(long)x->atom._NET_WM_STATE_MAXIMIZED_VERT, SOURCE_PAGER};
-	ask_manager(x, w, x->atom._NET_WM_STATE, data);
+	windows_ask_manager(x, w, x->atom._NET_WM_STATE, data);
 }
 
 #define WATCHED (StructureNotifyMask | PropertyChangeMask)
@@ -128,7 +113,7 @@ static void close_directly(struct x11 *x, Window w) {
 	XClientMessageEvent message = {.window = w, .message_type = x->atom.WM_PROTOCOLS};
 	message.data.l[0] = (long)x->atom.WM_DELETE_WINDOW;
 	message.data.l[1] = (long)x11_time(x);
-	send_message(x, w, NoEventMask, &message);
+	x11_send_message(x, w, NoEventMask, &message);
 }
 
 /* ---------------------------------------------------------------- each wish */
@@ -138,7 +123,7 @@ int winact_focus(struct x11 *x, uint32_t id, struct cua_err *err) {
 	long now = (long)x11_time(x);
 	if (windows_managed(x)) {
 		const long data[5] = {SOURCE_PAGER, now};
-		ask_manager(x, id, x->atom._NET_ACTIVE_WINDOW, data);
+		windows_ask_manager(x, id, x->atom._NET_ACTIVE_WINDOW, data);
 	} else if (!x->lost) {
 		show(x, id);
 		(void)XSetInputFocus(x->display, id, RevertToPointerRoot, (Time)now);
@@ -153,7 +138,7 @@ int winact_place(
 					      (size ? HAS_SIZE : 0),
 			place ? place[0] : 0, place ? place[1] : 0, size ? size[0] : 0,
 			size ? size[1] : 0};
-		ask_manager(x, id, x->atom._NET_MOVERESIZE_WINDOW, data);
+		windows_ask_manager(x, id, x->atom._NET_MOVERESIZE_WINDOW, data);
 	} else if (!x->lost) {
 		place_directly(x, id, place, size);
 	}
@@ -163,7 +148,7 @@ int winact_place(
 int winact_minimize(struct x11 *x, uint32_t id, struct cua_err *err) {
 	if (windows_managed(x)) {
 		const long data[5] = {IconicState};
-		ask_manager(x, id, x->atom.WM_CHANGE_STATE, data);
+		windows_ask_manager(x, id, x->atom.WM_CHANGE_STATE, data);
 	} else if (!x->lost) {
 		set_icccm_state(x, id, IconicState);
 		(void)XUnmapWindow(x->display, id);
@@ -199,7 +184,7 @@ int winact_restore(struct x11 *x, const cua_Window *window, struct cua_err *err)
 int winact_close(struct x11 *x, uint32_t id, struct cua_err *err) {
 	if (windows_managed(x)) {
 		const long data[5] = {(long)x11_time(x), SOURCE_PAGER};
-		ask_manager(x, id, x->atom._NET_CLOSE_WINDOW, data);
+		windows_ask_manager(x, id, x->atom._NET_CLOSE_WINDOW, data);
 	} else if (!x->lost) {
 		close_directly(x, id);
 	}

@@ -10,7 +10,6 @@
 
 #define LIST_MAX 1024
 #define STATES_MAX 32
-#define PROTOCOLS_MAX 32
 #define PARENTS_MAX 32
 #define FRAME_MAX 1000
 #define DOCK "dock"
@@ -208,14 +207,14 @@ static size_t list_children(struct x11 *x, unsigned long *ret) {
 }
 
 bool windows_speaks(struct x11 *x, unsigned long window, unsigned long protocol) {
-	unsigned long told[PROTOCOLS_MAX] = {0};
-	size_t n = x11_get_longs(x, window, x->atom.WM_PROTOCOLS, XA_ATOM, told, PROTOCOLS_MAX);
-	for (size_t i = 0; i < n; i++) {
-		if (told[i] == protocol) {
-			return true;
-		}
-	}
-	return false;
+	return x11_lists_atom(x, window, x->atom.WM_PROTOCOLS, protocol);
+}
+
+void windows_ask_manager(
+	struct x11 *x, unsigned long window, unsigned long what, const long data[5]) {
+	XClientMessageEvent message = {.window = window, .message_type = what};
+	memcpy(message.data.l, data, sizeof(message.data.l));
+	x11_send_message(x, x->root, SubstructureNotifyMask | SubstructureRedirectMask, &message);
 }
 
 unsigned long windows_parent(struct x11 *x, unsigned long window) {

@@ -36,6 +36,9 @@ bool windows_managed(struct x11 *x);
 /* True when the window manager, if there is one, has taken over a screen of this size and the windows
  * that are the background fill it. */
 bool windows_fill(struct x11 *x, int width, int height);
+/* Sends the window manager a message about a window, an atom and its items. */
+void windows_ask_manager(
+	struct x11 *x, unsigned long window, unsigned long what, const long data[5]);
 /* True when the window's program says that it understands this protocol, an atom of WM_PROTOCOLS. */
 bool windows_speaks(struct x11 *x, unsigned long window, unsigned long protocol);
 /* Its class or, without one, its name as WM_CLASS has them: the guest's bytes. "" without both. */

@@ -10,6 +10,7 @@
 #include <X11/extensions/dpms.h>
 
 #define EVENTS_PER_DISPATCH 4096
+#define ATOMS_MAX 512
 
 /* Never frees anything: marks our entry in the list. */
 static int disown(XExtData *data) {
@@ -314,6 +315,15 @@ Time x11_time(struct x11 *x) {
 	return now;
 }
 
+void x11_send_message(struct x11 *x, Window to, long mask, const XClientMessageEvent *message) {
+	XEvent event = {.xclient = *message};
+	event.xclient.type = ClientMessage;
+	event.xclient.format = 32;
+	if (!x->lost) {
+		(void)XSendEvent(x->display, to, False, mask, &event);
+	}
+}
+
 /* What XGetWindowProperty returned; the data is Xlib's. */
 struct property {
 	Atom type;
@@ -350,6 +360,17 @@ size_t x11_get_longs(
 	size_t count = p.count < max ? p.count : max;
 	memcpy(ret, p.data, count * sizeof(*ret));
 	return count;
+}
+
+bool x11_lists_atom(struct x11 *x, Window window, Atom property, Atom atom) {
+	unsigned long told[ATOMS_MAX];
+	size_t n = x11_get_longs(x, window, property, XA_ATOM, told, CUA_COUNT(told));
+	for (size_t i = 0; i < n; i++) {
+		if (told[i] == atom) {
+			return true;
+		}
+	}
+	return false;
 }
 
 size_t x11_get_bytes(

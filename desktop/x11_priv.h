@@ -82,10 +82,15 @@ Window x11_hidden_window(struct x11 *x, long events);
 /* The server's time now, by one round trip. 0, which is CurrentTime, when the server is gone. */
 Time x11_time(struct x11 *x);
 
+/* Sends a message of 32-bit items; with no mask, to the program that made the window. */
+void x11_send_message(struct x11 *x, Window to, long mask, const XClientMessageEvent *message);
+
 /* Reads a property of 32-bit items (XA_WINDOW, XA_CARDINAL, XA_ATOM) into ret, at most max of them.
  * The number of items; 0 when the property is absent or of another type or format. */
 size_t x11_get_longs(
 	struct x11 *x, Window window, Atom property, Atom type, unsigned long *ret, size_t max);
+/* True when a property that is a list of atoms has this one among its first 512. */
+bool x11_lists_atom(struct x11 *x, Window window, Atom property, Atom atom);
 /* Reads a property of bytes, at most size - 1 of them, and puts a NUL behind them. type may be
  * AnyPropertyType. The number of bytes; 0 when the property is absent or not of bytes. The text is
  * the guest's: it may hold anything, NUL bytes and broken UTF-8 too. */

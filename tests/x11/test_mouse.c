@@ -451,12 +451,13 @@ static const char *primary(void) {
 	return text;
 }
 
-/* Nobody has it from now on. The window manager holds clicks back, so the program that gets them may
- * take it somewhat later. */
+/* The window manager holds clicks back, so the program that gets them may take it somewhat later, and on
+ * the way to a line it has a word. Nobody has it from now on. */
 static void expect_primary(const char *want) {
 	for (int i = 0; i < EVENT_MS / 20 && strcmp(primary(), want) != 0; i++) {
 		done(CUA_ACTION_WAIT, &(cua_Args){.has_ms = true, .ms = 20});
 	}
+	done(CUA_ACTION_WAIT_SETTLED, &(cua_Args){.has_quiet = true, .quiet = 200});
 	ck_assert_str_eq(primary(), want);
 	(void)XSetSelectionOwner(s.display, XA_PRIMARY, None, CurrentTime);
 	(void)XSync(s.display, False);

@@ -409,23 +409,37 @@ START_TEST(sends_control_characters_of_chords) {
 }
 END_TEST
 
-/* A program that has the server to itself and hangs; its pid. */
-static pid_t grab_server(void) {
+/* A program that does this and then hangs; its pid. */
+static pid_t start_and_hang(void (*begin)(Display *)) {
 	pid_t pid = fork();
 	if (pid == 0) {
 		Display *other = XOpenDisplay(s.xvfb.display);
-		(void)XGrabServer(other);
+		begin(other);
 		(void)XSync(other, False);
 		(void)raise(SIGSTOP);
 		_exit(0);
 	}
 	int status = 0;
 	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert(WIFSTOPPED(status));
 	return pid;
 }
 
+static void grab_server(Display *other) {
+	(void)XGrabServer(other);
+}
+
+/* Above the terminal; says that it answers pings. */
+static void open_window(Display *other) {
+	Window window =
+		XCreateSimpleWindow(other, DefaultRootWindow(other), 0, 0, 1000, 700, 0, 0, 0);
+	Atom ping = XInternAtom(other, "_NET_WM_PING", False);
+	(void)XSetWMProtocols(other, window, &ping, 1);
+	(void)XMapRaised(other, window);
+}
+
 START_TEST(types_while_another_program_has_the_server) {
-	pid_t pid = grab_server();
+	pid_t pid = start_and_hang(grab_server);
 	type("hello", 5);
 	ck_assert_int_eq(input_move(s.in, 120, 120, &s.err), 0);
 	ck_assert_int_eq(x11_sync(s.x, &s.err), 0);
@@ -446,27 +460,8 @@ static int try_to_press(const char *text) {
 	return r;
 }
 
-/* Its window lies above the terminal and says that it answers pings; its pid. */
-static pid_t open_hung_window(void) {
-	pid_t pid = fork();
-	if (pid == 0) {
-		Display *other = XOpenDisplay(s.xvfb.display);
-		Window window = XCreateSimpleWindow(
-			other, DefaultRootWindow(other), 0, 0, 1000, 700, 0, 0, 0);
-		Atom ping = XInternAtom(other, "_NET_WM_PING", False);
-		(void)XSetWMProtocols(other, window, &ping, 1);
-		(void)XMapRaised(other, window);
-		(void)XSync(other, False);
-		(void)raise(SIGSTOP);
-		_exit(0);
-	}
-	int status = 0;
-	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
-	return pid;
-}
-
 START_TEST(gives_up_keys_for_a_program_that_hangs) {
-	pid_t pid = open_hung_window();
+	pid_t pid = start_and_hang(open_window);
 	char name[16];
 	int r = 0;
 	/* There are fewer spare keycodes. */
