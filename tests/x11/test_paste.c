@@ -416,12 +416,13 @@ END_TEST
 
 /* ---------------------------------------------------------------- Chromium */
 
-/* A page whose title tells what its text area holds. */
+/* A page whose title tells what its text area holds, and that the keyboard is elsewhere. */
 #define PAGE                                                                                       \
 	"data:text/html,<meta charset=utf-8><textarea id=t autofocus "                             \
 	"style=width:95vw;height:80vh></textarea><script>"                                         \
 	"var u=unescape;var n=0;t.oninput=function(){document.title='got:'+encodeURIComponent("    \
-	"t.value);t.value=''};document.title='ready'</script>"
+	"t.value);t.value=''};t.onblur=function(){document.title='left'};"                         \
+	"document.title='ready'</script>"
 
 static const char *title_of_chromium(void) {
 	static char title[256];
@@ -478,6 +479,7 @@ START_TEST(pastes_into_chromium_and_takes_over) {
 	}
 	/* What it copies outlives it. */
 	press("ctrl+l");
+	wait_title("left");
 	press("ctrl+a");
 	press("ctrl+c");
 	for (int left = WAIT_MS; !has_address(); left -= 50) {
