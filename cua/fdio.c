@@ -65,19 +65,37 @@ static int write_parts(int fd, const struct iovec *parts, size_t count) {
 	return 0;
 }
 
-int fd_memfd_gather(const struct iovec *parts, size_t count, struct cua_err *err) {
+int fd_memfd_room(size_t size, struct cua_err *err) {
 	_cleanup_fd_ int fd = memfd_create("cua-blob", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0) {
 		return cua_err_errno(err, errno, "cannot create a memfd");
 	}
+	if (size > 0 && fallocate(fd, 0, 0, (off_t)size) < 0) {
+		return cua_err_errno(err, errno, "no memory for a memfd of %zu bytes", size);
+	}
+	return take_fd(fd);
+}
+
+int fd_memfd_fill(int fd, const struct iovec *parts, size_t count, struct cua_err *err) {
 	int r = write_parts(fd, parts, count);
 	if (r < 0) {
 		return cua_err_errno(err, r, "cannot fill a memfd");
 	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) {
+	if (ftruncate(fd, lseek(fd, 0, SEEK_CUR)) < 0 ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) <
+			0) {
 		return cua_err_errno(err, errno, "cannot seal a memfd");
 	}
-	return take_fd(fd);
+	return 0;
+}
+
+int fd_memfd_gather(const struct iovec *parts, size_t count, struct cua_err *err) {
+	_cleanup_fd_ int fd = fd_memfd_room(0, err);
+	if (fd < 0) {
+		return fd;
+	}
+	int r = fd_memfd_fill(fd, parts, count, err);
+	return r < 0 ? r : take_fd(fd);
 }
 
 int fd_memfd_sealed(const void *data, size_t len, struct cua_err *err) {

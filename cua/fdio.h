@@ -21,6 +21,13 @@ int fd_memfd_sealed(const void *data, size_t len, struct cua_err *err) CUA_CHECK
 /* The same with several parts one after the other. */
 int fd_memfd_gather(const struct iovec *parts, size_t count, struct cua_err *err) CUA_CHECK;
 
+/* An unsealed memfd whose first bytes, so many, have their memory already: filling it is then no more
+ * than copying. The caller closes it. Negative cua_code on failure. */
+int fd_memfd_room(size_t size, struct cua_err *err) CUA_CHECK;
+/* Writes the parts into one that nothing was written to, gives back what they do not fill, and seals
+ * it as fd_memfd_sealed() does. 0 or negative cua_code. */
+int fd_memfd_fill(int fd, const struct iovec *parts, size_t count, struct cua_err *err) CUA_CHECK;
+
 /* A memfd of this size mapped shared and writable, sealed against shrinking, growing and further
  * sealing only: for X's MIT-SHM. The caller unmaps *ret_map and closes the fd. */
 int fd_memfd_mapped(size_t size, void **ret_map, struct cua_err *err) CUA_CHECK;

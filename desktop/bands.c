@@ -3,10 +3,7 @@
 #include "desktop/bands.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "cua/fdio.h"
 #include "cua/limits.h"
 #include "desktop/encode_priv.h"
 
@@ -20,8 +17,7 @@ struct band {
 
 struct bands {
 	struct bands_config config;
-	int memfd; /* the file; -1 before the first update */
-	struct cua_span file; /* the same, mapped */
+	struct memfile file; /* none before the first update */
 	int rows; /* of a band */
 	size_t count;
 	struct band band[];
@@ -59,35 +55,26 @@ struct bands *bands_new(const struct bands_config *config, struct cua_err *err) 
 		return NULL;
 	}
 	bands->config = *config;
-	bands->memfd = -1;
+	bands->file = MEMFILE_NONE;
 	bands->rows = rows;
 	bands->count = count;
 	return bands;
 }
 
-static void drop_file(struct bands *bands) {
-	if (bands->memfd >= 0) {
-		(void)munmap((void *)(uintptr_t)bands->file.data, bands->file.len);
-		(void)close(bands->memfd);
-	}
-	bands->memfd = -1;
-	bands->file = (struct cua_span){0};
-}
-
 struct bands *bands_free(struct bands *bands) {
 	if (bands) {
-		drop_file(bands);
+		memfile_drop(bands->config.files, &bands->file);
 	}
 	free(bands);
 	return NULL;
 }
 
 struct cua_span bands_file(const struct bands *bands) {
-	return bands->file;
+	return bands->file.bytes;
 }
 
 const int *bands_memfd(const struct bands *bands) {
-	return bands->memfd >= 0 ? &bands->memfd : NULL;
+	return bands->file.fd >= 0 ? &bands->file.fd : NULL;
 }
 
 /* ---------------------------------------------------------------- what is old */
@@ -112,7 +99,7 @@ static int make_plan(
 		*band = bands->band[i];
 		band->frame = now->frame_of(now->ctx, raster_span(now->raster, first, rows));
 		band->over = raster_is_over(now->raster, first, rows) ? now->over : 0;
-		if (bands->memfd < 0 || band->frame != bands->band[i].frame ||
+		if (bands->file.fd < 0 || band->frame != bands->band[i].frame ||
 			band->over != bands->band[i].over) {
 			plan->pieces[plan->count++].band = i;
 		}
@@ -136,8 +123,8 @@ static int put_head(const struct bands *bands, struct plan *plan, struct cua_err
 	if (config->format == ENCODE_PNG) {
 		r = png_head(config->width, config->height, &plan->head, err);
 	}
-	if (config->format == ENCODE_JPEG && bands->memfd >= 0) {
-		put(plan, bands->file.data, bands->band[0].at);
+	if (config->format == ENCODE_JPEG && bands->file.fd >= 0) {
+		put(plan, bands->file.bytes.data, bands->band[0].at);
 	} else {
 		put(plan, plan->head.data, plan->head.len); /* a JPEG's comes with its first band */
 	}
@@ -162,7 +149,8 @@ static int put_tail(const struct bands *bands, struct plan *plan, struct cua_err
 static void put_band(
 	const struct bands *bands, struct plan *plan, size_t i, const struct encoder_piece *piece) {
 	struct band *band = &plan->band[i];
-	const uint8_t *data = piece ? piece->data : (const uint8_t *)bands->file.data + band->at;
+	const uint8_t *data =
+		piece ? piece->data : (const uint8_t *)bands->file.bytes.data + band->at;
 	if (piece) {
 		band->len = piece->len;
 		band->sum = piece->sum;
@@ -201,18 +189,13 @@ static int put_file(const struct bands *bands, struct plan *plan, struct cua_err
 
 /* Writes the file beside the old one, whose bytes it may take over, and puts it in its place. */
 static int write_file(struct bands *bands, const struct plan *plan, struct cua_err *err) {
-	_cleanup_fd_ int memfd = fd_memfd_gather(plan->parts, plan->part_count, err);
-	if (memfd < 0) {
-		return memfd;
-	}
-	const void *map = NULL;
-	int r = fd_map_sealed(memfd, plan->len, &map, err);
+	struct memfile file;
+	int r = memfile_make(bands->config.files, plan->parts, plan->part_count, &file, err);
 	if (r < 0) {
 		return r;
 	}
-	drop_file(bands);
-	bands->memfd = take_fd(memfd);
-	bands->file = (struct cua_span){.data = map, .len = plan->len};
+	memfile_drop(bands->config.files, &bands->file);
+	bands->file = file;
 	return 0;
 }
 

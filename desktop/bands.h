@@ -5,6 +5,7 @@
 
 #include "cua/msg.h"
 #include "desktop/encoder.h"
+#include "desktop/memfile.h"
 
 struct bands;
 
@@ -16,6 +17,7 @@ struct bands_config {
 	int width; /* of the picture */
 	int height;
 	int quality; /* 1 … 100; not for PNG */
+	struct memfiles *files; /* may be NULL; must outlive the picture */
 };
 
 /* What is to be seen now. */

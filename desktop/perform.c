@@ -281,6 +281,7 @@ static void job_run(struct job *job) {
 			blob = (struct perform_blob){act_ui_nodes(job), NULL};
 		}
 		answer(p, &p->result, &blob);
+		picture_cache_prepare(p->cache);
 	}
 	job_free(job);
 }

@@ -101,6 +101,7 @@ struct entry {
 
 struct picture_cache {
 	struct encoder *encoder;
+	struct memfiles *files;
 	struct entry *entries; /* the last used first */
 	struct entry *other; /* the last one of other pixels than the screen's */
 	/* the pointer that was drawn last */
@@ -121,7 +122,8 @@ static struct entry *entry_free(struct entry *entry) {
 
 CUA_DEFINE_CLEANUP(struct entry *, entry_free)
 
-static struct entry *entry_new(const struct wish *wish, struct cua_err *err) {
+static struct entry *entry_new(
+	const struct picture_cache *cache, const struct wish *wish, struct cua_err *err) {
 	_cleanup_(entry_free_p) struct entry *entry = calloc(1, sizeof(*entry));
 	if (!entry) {
 		(void)cua_err_set(err, CUA_EXHAUSTED, "no memory to keep a picture");
@@ -138,7 +140,8 @@ static struct entry *entry_new(const struct wish *wish, struct cua_err *err) {
 	struct bands_config config = {.format = formats[wish->format],
 		.width = wish->size[0],
 		.height = wish->size[1],
-		.quality = wish->quality};
+		.quality = wish->quality,
+		.files = cache->files};
 	entry->bands = bands_new(&config, err);
 	return entry->bands ? take_ptr(entry) : NULL;
 }
@@ -193,7 +196,8 @@ struct picture_cache *picture_cache_new(struct pool *pool, struct cua_err *err) 
 		return NULL;
 	}
 	cache->encoder = encoder_new(pool, err);
-	return cache->encoder ? cache : picture_cache_free(cache);
+	cache->files = cache->encoder ? memfiles_new(err) : NULL;
+	return cache->files ? cache : picture_cache_free(cache);
 }
 
 struct picture_cache *picture_cache_free(struct picture_cache *cache) {
@@ -201,10 +205,15 @@ struct picture_cache *picture_cache_free(struct picture_cache *cache) {
 		drop_from(&cache->entries);
 		drop_from(&cache->other);
 		encoder_free(cache->encoder);
+		memfiles_free(cache->files);
 		frame_unref(cache->over);
 	}
 	free(cache);
 	return NULL;
+}
+
+void picture_cache_prepare(struct picture_cache *cache) {
+	memfiles_prepare(cache->files);
 }
 
 bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms) {
@@ -217,6 +226,7 @@ bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms) {
 	drop_from(&cache->other);
 	if (!cache->entries) {
 		encoder_rest(cache->encoder);
+		memfiles_rest(cache->files);
 	}
 	return cache->entries != NULL;
 }
@@ -289,7 +299,7 @@ static int take(struct capture *capture, const struct wish *wish, struct picture
 	struct picture *ret, struct cua_err *err) {
 	_cleanup_(entry_free_p) struct entry *entry = take_entry(cache, wish);
 	if (!entry) {
-		entry = entry_new(wish, err);
+		entry = entry_new(cache, wish, err);
 	}
 	int r = entry ? update(capture, cache, entry, err) : -CUA_EXHAUSTED;
 	if (r < 0) {
@@ -341,7 +351,7 @@ int picture_encode(struct view view, const cua_Args *args, struct picture_cache 
 		return r;
 	}
 	drop_from(&cache->other);
-	cache->other = entry_new(&wish, err);
+	cache->other = entry_new(cache, &wish, err);
 	if (!cache->other) {
 		return -CUA_EXHAUSTED;
 	}

@@ -23,6 +23,8 @@ struct picture {
 struct picture_cache *picture_cache_new(struct pool *pool, struct cua_err *err);
 /* NULL is fine. Returns NULL. */
 struct picture_cache *picture_cache_free(struct picture_cache *cache);
+/* Gets ready for the next picture. To be called when the last one is on its way. */
+void picture_cache_prepare(struct picture_cache *cache);
 /* Drops what has not been used for so long; true when something is left. */
 bool picture_cache_tidy(struct picture_cache *cache, uint64_t unused_ms);
 

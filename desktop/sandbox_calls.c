@@ -39,6 +39,7 @@ static const char *const allowed[] = {
 	"lstat",
 	"memfd_create",
 	"ftruncate",
+	"fallocate",
 	"inotify_init1",
 	"inotify_add_watch",
 	"inotify_rm_watch",

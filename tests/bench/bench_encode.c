@@ -77,7 +77,7 @@ static void update(struct shot *shot) {
 
 static void shot_begin(struct shot *shot, enum encode_format format, const int size[2]) {
 	struct view view = frame_view(shot->page);
-	struct bands_config config = {format, size[0], size[1], QUALITY};
+	struct bands_config config = {format, size[0], size[1], QUALITY, NULL};
 	shot->raster = (struct raster){.view = view, .width = size[0], .height = size[1]};
 	if (size[0] != view.width || size[1] != view.height) {
 		shot->scale = scale_new((int[]){view.width, view.height}, size, &err);

@@ -22,15 +22,18 @@
 static struct cua_err err;
 static struct pool *pool;
 static struct encoder *encoder;
+static struct memfiles *files;
 
 static void setup(void) {
 	pool = pool_new(&err);
 	encoder = encoder_new(pool, &err);
+	files = memfiles_new(&err);
 	ck_assert_ptr_nonnull(encoder);
 }
 
 static void teardown(void) {
 	encoder = encoder_free(encoder);
+	files = memfiles_free(files);
 	pool = pool_free(pool);
 }
 
@@ -129,7 +132,8 @@ struct kept {
 static struct kept kept_new(
 	const struct screen *s, struct rect part, const int size[2], enum encode_format format) {
 	struct kept k = {.seen = {s, part}};
-	k.config = (struct bands_config){format, size[0], size[1], 1 + rand() % 100};
+	k.config = (struct bands_config){
+		format, size[0], size[1], 1 + rand() % 100, rand() & 1 ? files : NULL};
 	k.bands = bands_new(&k.config, &err);
 	ck_assert_ptr_nonnull(k.bands);
 	if (size[0] != part.width || size[1] != part.height) {
@@ -148,7 +152,11 @@ static void kept_done(struct kept *k) {
 	scale_free(k->scale);
 }
 
+/* With memory ready for the file or without. */
 static int update(struct kept *k) {
+	if (rand() & 1) {
+		memfiles_prepare(files);
+	}
 	struct bands_now now = {
 		.raster = &k->raster, .over = k->over, .frame_of = frame_of, .ctx = &k->seen};
 	int r = bands_update(k->bands, encoder, &now, &err);
